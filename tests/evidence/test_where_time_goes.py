@@ -63,7 +63,7 @@ def test_without_device_time_the_operators_of_the_host() -> None:
     note = first_note(one_step([op("aten::mm", 0, 500), op("aten::add", 100, 100)]))
     assert note.text == (
         "No device work is recorded. Operators of the host run for 50 % of a step of 1.00 ms. "
-        "By kind: matrix products 80 %, elementwise 20 %. "
+        "By kind: matrix products 80 %, elementwise operations 20 %. "
         "Most time: aten::mm 80 % (1×), aten::add 20 % (1×)."
     )
 

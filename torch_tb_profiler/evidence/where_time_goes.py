@@ -25,6 +25,7 @@ from torch_tb_profiler.analysis.steps.masks import slice_mask
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Spot, plain_evidence, shorten
 from torch_tb_profiler.evidence.tables import CALLS, TOTAL_US, build_table
+from torch_tb_profiler.knowledge.kernels import spoken_kind
 from torch_tb_profiler.knowledge.operator_types import operator_type
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, Category
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
@@ -69,13 +70,6 @@ _KINDS_OF_WORK = {
     Category.MEMSET: "memory sets",
     Category.DEVICE_OTHER: "other device work",
 }
-_PLAIN = {
-    "gemm": "matrix products",
-    "gemv": "matrix-vector products",
-    "matrix_product": "matrix products",
-    "other": None,
-}
-"""Kinds whose key people would not say."""
 
 
 def where_time_goes(context: Context) -> Note | None:
@@ -140,11 +134,7 @@ def _kind_of_work(kind: str, category: int, communicates: bool) -> str | None:
         return "communication"
     if category != Category.KERNEL:
         return _KINDS_OF_WORK.get(Category(category))
-    return _plain(kind)
-
-
-def _plain(kind: str | None) -> str | None:
-    return None if kind is None else _PLAIN.get(kind, kind.replace("_", " "))
+    return spoken_kind(kind)
 
 
 def _operator_names(context: Context) -> pl.DataFrame | None:
@@ -153,7 +143,8 @@ def _operator_names(context: Context) -> pl.DataFrame | None:
     if groups.is_empty():
         return None
     names = context.texts(groups["name_code"])
-    kinds = [_plain(operator_type(name)) for name in names.to_list()]
+    types = map(operator_type, names.to_list())
+    kinds = [None if kind is None else spoken_kind(kind) for kind in types]
     return _with_shares(
         groups.select("name_code", "calls", dur_ns="host_self_ns").with_columns(
             name=names, kind=pl.Series(kinds, dtype=pl.String)

@@ -44,11 +44,13 @@ class KernelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
         max_unknown_pct: The share of time in Tensor Core kernels is a value if unknown kernels take
             at most this share of it; above that, only its bounds are reported.
         kinds: Kind → its meaning.
+        spoken: Kind → what sentences call its work, where that is not its key.
         rules: The rules, in order.
     """
 
     max_unknown_pct: float
     kinds: dict[str, str]
+    spoken: dict[str, str]
     rules: tuple[KernelRule, ...]
 
 
@@ -94,6 +96,11 @@ LOOKBEHIND = re.compile(r"\(\?<!\w+\)")
 def kernel_file() -> KernelFile:
     """The rules of the file."""
     return load("kernels.toml", KernelFile)
+
+
+def spoken_kind(kind: str) -> str | None:
+    """What sentences call the work of a kind of kernels or operators; None for :data:`OTHER`."""
+    return None if kind == OTHER else kernel_file().spoken.get(kind, kind.replace("_", " "))
 
 
 def uses_tensor_cores(kind: str) -> bool | None:

@@ -107,6 +107,17 @@ def size_text(size_bytes: float) -> str:
     return f"{size_bytes:.0f} B" if abs(size_bytes) < 2**10 else _in_sentence("bytes", size_bytes)
 
 
+def percent_text(pct: float) -> str:
+    """A percentage as a sentence has it: ``"33.1 %"``; ``"<0.1 %"`` and ``">99.9 %"`` for what
+    would round to nothing or all."""
+    shown = f"{pct:.1f}"
+    if shown == "0.0" and pct > 0:
+        return "<0.1 %"
+    if shown == "100.0" and pct < 100:
+        return ">99.9 %"
+    return "100 %" if shown == "100.0" else f"{shown} %"
+
+
 def _in_sentence(unit: Unit, value: float) -> str:
     """A value with three significant digits in the unit a person would use."""
     label, divisor = multiple_for(unit, abs(value))

@@ -690,6 +690,7 @@ export const VIEWS = {
     parameters: [],
     tables: {
       "average_step": ["category", "duration_us", "pct"],
+      "longest_gap": ["step", "start_us", "duration_us", "category", "category_pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
       "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count", "compute_utilization_min_pct", "compute_utilization_max_pct"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct", "gpu_time_us", "direction", "type", "tensor_core_eligible", "tensor_core_used"],
@@ -991,6 +992,14 @@ export interface OverviewAverageStepRow {
   category: string | null;
   duration_us: number | null;
   pct: number | null;
+}
+
+export interface OverviewLongestGapRow {
+  step: string | null;
+  start_us: number | null;
+  duration_us: number | null;
+  category: string | null;
+  category_pct: number | null;
 }
 
 export interface OverviewStepsRow {
@@ -2882,6 +2891,7 @@ export interface SummaryMemoryRow {
 export interface Rows {
   "overview": {
     "average_step": OverviewAverageStepRow;
+    "longest_gap": OverviewLongestGapRow;
     "steps": OverviewStepsRow;
     "gpus": OverviewGpusRow;
     "top_operators": OverviewTopOperatorsRow;

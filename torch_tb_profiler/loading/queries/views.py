@@ -51,6 +51,10 @@ MANY_SLICES = 50_000
 two questions."""
 
 
+NO_ISSUE = "No check found an issue."
+"""Ends the answer of a view with findings where none is worth acting on."""
+
+
 def view_spec(name: str) -> ViewSpec:
     """The declaration of a view.
 
@@ -201,9 +205,12 @@ def _trace_view(
 
 
 def _with_findings(view: View, report: AdviceReport) -> View:
-    """``view`` with file problems first, then the findings, and the table of checks."""
+    """``view`` with file problems first, then the findings, and the table of checks; its answer
+    says so where no check found anything to act on."""
+    is_clear = not any(note.severity == "warning" for note in report.notes)
     return replace(
         view,
+        answer=f"{view.answer} {NO_ISSUE}" if view.answer and is_clear else view.answer,
         notes=(*view.notes, *damage_notes(view.notes), *report.notes),
         tables={**view.tables, report.checks.spec.name: report.checks},
     )

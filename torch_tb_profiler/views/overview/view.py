@@ -14,7 +14,6 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_reason, unknown_roles
 from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
-from torch_tb_profiler.knowledge.guidance import guides_for
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -36,7 +35,9 @@ from torch_tb_profiler.views.overview.gpus import (
     gpu_table,
     mean_facts,
 )
+from torch_tb_profiler.views.overview.guidance import GUIDANCE, guidance_table
 from torch_tb_profiler.views.overview.job_text import job_text
+from torch_tb_profiler.views.overview.longest_gap import LONGEST_GAP, longest_gap
 from torch_tb_profiler.views.overview.mindspore import MINDSPORE_PARTS, mindspore_parts
 from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.overview.resources import (
@@ -57,6 +58,7 @@ from torch_tb_profiler.views.overview.top import (
     top_kernels,
     top_operators,
 )
+from torch_tb_profiler.views.overview.verdict import verdict
 from torch_tb_profiler.views.quality_notes import ISSUE_COLUMNS, quality_notes
 from torch_tb_profiler.views.recognition import (
     NO_STEP,
@@ -138,26 +140,6 @@ STEPS = TableSpec(
 )
 
 
-GUIDANCE = TableSpec(
-    "guidance",
-    "Guidance",
-    "Public guides on recording and speeding up programs. The links open on other sites; nothing "
-    "is loaded from there.",
-    (
-        Column("title", "Topic", "string", None, "What the page is about."),
-        Column("text", "Use", "string", None, "What the page helps with."),
-        Column("url", "Link", "string", None, "Address of the page."),
-    ),
-    is_summary=True,
-)
-
-
-def guidance_table(trace: Trace) -> Table:
-    """The links for recordings of what recorded ``trace``."""
-    rows = [(guide.title, guide.text, guide.url) for guide in guides_for(recorder(trace))]
-    return Table(GUIDANCE, pl.DataFrame(rows, schema=GUIDANCE.polars_schema(), orient="row"))
-
-
 def overview(trace: Trace, selection: Selection) -> View:
     """The overview of a selection.
 
@@ -188,6 +170,7 @@ def overview(trace: Trace, selection: Selection) -> View:
             AVERAGE_STEP.name: _average_table(
                 costs[windows.averaged], unknown, _is_whole_recording(trace)
             ),
+            LONGEST_GAP.name: longest_gap(trace, windows),
             STEPS.name: steps,
             GPUS.name: gpus,
             TOP_OPERATORS.name: top_operators(trace, selection),
@@ -214,6 +197,13 @@ def overview(trace: Trace, selection: Selection) -> View:
             *communication_notes(trace),
             *gpu_notes(trace, selection),
             *urgent(trace, selection),
+        ),
+        answer=verdict(
+            trace,
+            selection,
+            costs[windows.averaged],
+            gpus,
+            is_recording=_is_whole_recording(trace),
         ),
     )
 
@@ -372,6 +362,7 @@ SPEC = ViewSpec(
     # The checks come with the findings, which are computed separately.
     tables=(
         AVERAGE_STEP,
+        LONGEST_GAP,
         STEPS,
         GPUS,
         TOP_OPERATORS,
