@@ -84,6 +84,7 @@ def test_several_gpus_and_steps_are_averages() -> None:
         step(3, 2000, 1000),  # the recording ends in it
         *launched(GEMM, 10, 500, 1),
         *launched(GEMM, 520, 100, 2, device=1),
+        *launched(GEMM, 2500, 100, 3),
         op("aten::mm", 5, 900),
         op("aten::mm", 1005, 900),
     ]
