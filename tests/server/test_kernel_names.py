@@ -65,9 +65,12 @@ def test_search_range_and_arrows(ask: Ask) -> None:
     assert [hit["short_name"] for hit in actual["hits"]] == [SHORT]
     assert [hit["demangled_name"] for hit in actual["hits"]] == [DEMANGLED]
     summary = ask("timeline/range?start_ns=0&end_ns=200000").get_json()
-    assert [kernel["short_name"] for kernel in summary["kernels"]] == [SHORT, PLAIN]
-    assert [kernel["demangled_name"] for kernel in summary["kernels"]] == [DEMANGLED, None]
-    assert [operator["short_name"] for operator in summary["operators"]] == [None]
+    columns = [column["key"] for column in summary["slices"]["columns"]]
+    rows = [dict(zip(columns, row, strict=True)) for row in summary["slices"]["rows"]]
+    kernels = [row for row in rows if row["kind"] == "Kernel"]
+    assert [row["short_name"] for row in kernels] == [SHORT, PLAIN]
+    assert [row["demangled_name"] for row in kernels] == [DEMANGLED, None]
+    assert [row["short_name"] for row in rows if row["kind"] == "Operator"] == [None]
     flows = ask(f"timeline/flows?slice={actual['hits'][0]['id']}").get_json()
     assert flows["slice"]["short_name"] == SHORT
 

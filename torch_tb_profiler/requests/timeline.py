@@ -12,14 +12,14 @@ from typing import Literal
 import msgspec
 
 from torch_tb_profiler.requests.encoding import Answer
-from torch_tb_profiler.requests.views import TraceRef
+from torch_tb_profiler.requests.views import TablePayload, TraceRef
 from torch_tb_profiler.views.timeline.categories import TimelineCategory
 from torch_tb_profiler.views.timeline.clocks import WorkerClock
 from torch_tb_profiler.views.timeline.flows import FlowKind
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, IdleGap
-from torch_tb_profiler.views.timeline.lane_sums import CategoryTime, NameTime
 from torch_tb_profiler.views.timeline.namesakes import Namesakes
 from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice
+from torch_tb_profiler.views.timeline.range_names import CategoryTime
 from torch_tb_profiler.views.timeline.range_summary import GpuTime
 from torch_tb_profiler.views.timeline.search import MatchingName
 from torch_tb_profiler.views.timeline.tracks import Group, TimelineTrack
@@ -96,14 +96,13 @@ class TimelineNamePageAnswer(Answer, kw_only=True):
 
 
 class TimelineRangeAnswer(Answer, kw_only=True):
-    """``/timeline/range``: summary of a time range."""
+    """``/timeline/range``: summary of a time range, and its slices by name as a table."""
 
     start_ns: int
     end_ns: int
     categories: list[CategoryTime]
-    operators: list[NameTime]
-    python: list[NameTime]
-    kernels: list[NameTime]
+    slices: TablePayload
+    names_left_out: int
     gpus: list[GpuTime]
     gaps: list[Gap]
     gap_count: int

@@ -458,16 +458,6 @@ export interface TimelineTimePayload {
   self_us: number;
 }
 
-/** One name in a range; `self_us` is what lies in the range, without children. */
-export interface TimelineTopPayload {
-  name: string;
-  count: number;
-  self_us: number;
-  total_us: number;
-  short_name: string | null;
-  demangled_name: string | null;
-}
-
 /** What one GPU did in a range. */
 export interface TimelineGpuPayload {
   device: number;
@@ -479,6 +469,16 @@ export interface TimelineGpuPayload {
   copies_us: number;
 }
 
+/** One name in a range; `self_us` is what lies in the range, without children. */
+export interface TimelineTopPayload {
+  name: string;
+  count: number;
+  self_us: number;
+  total_us: number;
+  short_name: string | null;
+  demangled_name: string | null;
+}
+
 /** A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile. */
 export interface TimelineGapPayload {
   device: number;
@@ -488,15 +488,14 @@ export interface TimelineGapPayload {
   host: TimelineTopPayload[];
 }
 
-/** `/timeline/range`: summary of a time range. */
+/** `/timeline/range`: summary of a time range, and its slices by name as a table. */
 export interface TimelineRangeAnswer {
   schema_version: number;
   start_ns: number;
   end_ns: number;
   categories: TimelineTimePayload[];
-  operators: TimelineTopPayload[];
-  python: TimelineTopPayload[];
-  kernels: TimelineTopPayload[];
+  slices: TablePayload;
+  names_left_out: number;
   gpus: TimelineGpuPayload[];
   gaps: TimelineGapPayload[];
   gap_count: number;

@@ -3,17 +3,15 @@ import type { ReactNode } from "react";
 
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import type { TimelineGpuPayload, TimelineRangeAnswer, TimelineTimePayload, TimelineTopPayload, TimelineTracksAnswer } from "../generated/schema";
+import type { TimelineGpuPayload, TimelineRangeAnswer, TimelineTimePayload, TimelineTracksAnswer } from "../generated/schema";
 import { exactValue, formatNumber, formatValue, withUnit } from "../lib/format";
-import { namesOf, shownName } from "../lib/names";
-import { shortenMiddle } from "../lib/shorten";
-import { scaleFor, type Scale } from "../lib/units";
+import { scaleFor } from "../lib/units";
 import { visibleText } from "../lib/visibleText";
-import { useNameMode } from "../state/nameMode";
 import { OpenInPerfetto } from "./OpenInPerfetto";
 import { categoryVariable } from "./paint";
 import { PanelFrame } from "./PanelFrame";
 import { tracksText } from "./rangeTracks";
+import { RangeTable } from "./RangeTable";
 import { deviceLabel } from "./stack";
 import type { TimeRange } from "./viewport";
 
@@ -67,7 +65,12 @@ export function RangePanel({ trace, tracks, choice, range, over, perfetto, onAll
       }
     >
       {answer.state === "failed" && <p className="soft">{answer.failure.message}</p>}
-      {summary !== null && <Summary summary={summary} tracks={tracks} onGaps={onGaps} stale={answer.state === "loading"} />}
+      {summary !== null && (
+        <div className="tl-range">
+          <Summary summary={summary} tracks={tracks} onGaps={onGaps} stale={answer.state === "loading"} />
+          <RangeTable summary={summary} />
+        </div>
+      )}
     </PanelFrame>
   );
 }
@@ -103,8 +106,6 @@ function titlesOf(over: readonly string[], { tracks }: TimelineTracksAnswer): st
 }
 
 function Summary({ summary, tracks, onGaps, stale }: SummaryProps) {
-  // One unit for times that are compared with each other.
-  const names = scaleFor("us", Math.max(0, ...[summary.kernels, summary.operators, summary.python].flat().map(({ self_us }) => self_us)));
   return (
     <div className={`tl-columns${stale ? " stale" : ""}`} aria-busy={stale}>
       {summary.categories.length === 0 ? (
@@ -122,9 +123,6 @@ function Summary({ summary, tracks, onGaps, stale }: SummaryProps) {
           )}
         </div>
       )}
-      <Top title="Kernels" rows={summary.kernels} scale={names} />
-      <Top title="Operators" rows={summary.operators} scale={names} />
-      <Top title="Python" rows={summary.python} scale={names} />
     </div>
   );
 }
@@ -180,27 +178,6 @@ function Devices({ rows, tracks }: { readonly rows: readonly TimelineGpuPayload[
             </tr>
           ));
         })}
-      </tbody>
-    </table>
-  );
-}
-
-function Top({ title, rows, scale }: { readonly title: string; readonly rows: readonly TimelineTopPayload[]; readonly scale: Scale }) {
-  const mode = useNameMode();
-  if (rows.length === 0) return null;
-  return (
-    <table className="average tl-top">
-      <caption>{title}, largest first</caption>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.name}>
-            <th scope="row" title={visibleText(row.name)}>
-              {visibleText(shortenMiddle(shownName(namesOf(row), mode), 44))}
-            </th>
-            <td title={`${exactValue(row.self_us, "us")} without children, ${exactValue(row.total_us, "us")} with`}>{withUnit(row.self_us, scale, "us")}</td>
-            <td className="soft">{formatNumber(row.count)} ×</td>
-          </tr>
-        ))}
       </tbody>
     </table>
   );

@@ -13,7 +13,7 @@ from tests.helpers.traces import call, kernel, op, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.views.timeline.choice import choose
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
-from torch_tb_profiler.views.timeline.range_summary import range_summary
+from torch_tb_profiler.views.timeline.range_summary import RangeSummary, range_summary
 
 TWO_GPUS = [
     op("aten::a", 0, 100),
@@ -41,29 +41,39 @@ def key_of(shown: Timeline, name: str) -> str:
     raise AssertionError(name)
 
 
+def names_of(summary: RangeSummary) -> list[str]:
+    return summary.slices.frame["name"].to_list()
+
+
 def test_only_the_tracks_that_were_chosen() -> None:
     shown = timeline(trace(TWO_GPUS))
     host = range_summary(shown, 0, 100_000, choose(shown, key_of(shown, "aten::c")))
-    assert [entry.name for entry in host.operators] == ["aten::c"]
-    assert (host.kernels, host.gpus, host.gaps, host.gap_count) == ([], [], [], 0)
+    assert names_of(host) == ["aten::c"]
+    assert (host.gpus, host.gaps, host.gap_count) == ([], [], 0)
     second = range_summary(shown, 0, 100_000, choose(shown, key_of(shown, "k1")))
-    assert [entry.name for entry in second.kernels] == ["k1"]
+    assert names_of(second) == ["k1"]
     assert [gpu.device for gpu in second.gpus] == [1]
     assert {gap.device for gap in second.gaps} == {1}
-    assert second.operators == []
 
 
 def test_self_time_leaves_out_a_lane_that_was_not_chosen() -> None:
     shown = timeline(trace(TWO_GPUS))
     key = key_of(shown, "aten::a")
     outer = range_summary(shown, 0, 100_000, choose(shown, f"{key}:0"))
-    assert [(entry.name, entry.self_us) for entry in outer.operators] == [("aten::a", 50.0)]
+    rows = outer.slices.frame.select("name", "self_us", "total_us").rows()
+    assert rows == [("aten::a", 50.0, 100.0)]
 
 
 def test_all_tracks_are_the_whole() -> None:
     shown = timeline(trace(TWO_GPUS))
     whole = range_summary(shown, 5_000, 90_000)
-    assert range_summary(shown, 5_000, 90_000, choose(shown, all_keys(shown))) == whole
+    chosen = range_summary(shown, 5_000, 90_000, choose(shown, all_keys(shown)))
+    assert chosen.slices.frame.equals(whole.slices.frame)
+    assert (chosen.categories, chosen.gpus, chosen.gaps) == (
+        whole.categories,
+        whole.gpus,
+        whole.gaps,
+    )
 
 
 @examples(60)

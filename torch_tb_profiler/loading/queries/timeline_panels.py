@@ -18,6 +18,7 @@ from torch_tb_profiler.requests.timeline_questions import (
     SliceRequest,
     SummaryRequest,
 )
+from torch_tb_profiler.requests.views import table_payload
 from torch_tb_profiler.views.timeline.idle_gaps import idle_gaps
 from torch_tb_profiler.views.timeline.index import timeline
 from torch_tb_profiler.views.timeline.namesakes import namesakes
@@ -42,9 +43,8 @@ def range_answer(
         start_ns=start_ns,
         end_ns=end_ns,
         categories=summary.categories,
-        operators=summary.operators,
-        python=summary.python,
-        kernels=summary.kernels,
+        slices=table_payload(summary.slices),
+        names_left_out=summary.names_left_out,
         gpus=summary.gpus,
         gaps=summary.gaps,
         gap_count=summary.gap_count,

@@ -20,9 +20,8 @@ from torch_tb_profiler.analysis.idle.causes import CAUSE_TITLES, IdleCause
 from torch_tb_profiler.analysis.idle.host_in_gaps import launching_tracks
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import exact_microseconds
-from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.index import Timeline
-from torch_tb_profiler.views.timeline.lane_sums import NameTime, lane_sums
+from torch_tb_profiler.views.timeline.lane_sums import NameTime, top_names
 from torch_tb_profiler.views.timeline.merged import device_activity
 from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice, placed
 
@@ -138,8 +137,7 @@ def _gap(timeline: Timeline, row: int | None, device: int, start_ns: int, end_ns
                 continue
             title = track.title
             lanes = np.flatnonzero(timeline.lanes.track == number)
-            sums = lane_sums(timeline, lanes, start_ns, end_ns)
-            host = sums.top(tuple(range(len(CATEGORIES))), GAP_NAMES)
+            host = top_names(timeline, lanes, start_ns, end_ns, GAP_NAMES)
     return Gap(device, start_ns, end_ns, title, host)
 
 

@@ -1,6 +1,6 @@
 """What a range of time holds: time by category and name, GPUs, and where they had nothing to do.
 
-Of chosen lanes the sums are those of all of them, as in the whole (:mod:`.lane_sums`).
+Of chosen lanes the sums are those of all of them, as in the whole (:mod:`.range_parts`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,15 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import clip, subtract, total, union_all
-from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.units import exact_microseconds
-from torch_tb_profiler.views.timeline.categories import COMMUNICATION
+from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.timeline.choice import Choice
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, described, longest_gaps
 from torch_tb_profiler.views.timeline.index import Timeline
-from torch_tb_profiler.views.timeline.lane_sums import CategoryTime, NameTime, lane_sums
 from torch_tb_profiler.views.timeline.merged import device_activity
-
-TOP = 10
-"""Names listed of each kind."""
+from torch_tb_profiler.views.timeline.range_names import CategoryTime, range_names
 
 MAX_GAPS = 10
-
-_OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
-_WORK = (Category.KERNEL, Category.MEMCPY, Category.MEMSET, COMMUNICATION)
 
 
 class GpuTime(Struct, frozen=True):
@@ -47,12 +40,12 @@ class GpuTime(Struct, frozen=True):
 
 
 class RangeSummary(Struct, frozen=True):
-    """See the module docstring; names are ordered by self time, gaps by length."""
+    """See the module docstring; gaps are ordered by length. ``names_left_out`` counts the names
+    with least self time that are not in the table ``slices``."""
 
     categories: list[CategoryTime]
-    operators: list[NameTime]
-    python: list[NameTime]
-    kernels: list[NameTime]
+    slices: Table
+    names_left_out: int
     gpus: list[GpuTime]
     gaps: list[Gap]
     gap_count: int
@@ -80,13 +73,13 @@ def range_summary(
         chosen &= is_chosen
         numbers = {*distinct_values(lanes.track[choice.lanes]).tolist(), *choice.counters}
         devices &= {timeline.tracks[number].device for number in numbers}
-    sums = lane_sums(timeline, np.flatnonzero(chosen), start_ns, end_ns)
+    names = range_names(timeline, np.flatnonzero(chosen), start_ns, end_ns)
+    slices, left_out = names.table()
     spans = longest_gaps(timeline, start_ns, end_ns, MAX_GAPS, devices)
     return RangeSummary(
-        categories=sums.by_category(),
-        operators=sums.top(_OPERATORS, TOP),
-        python=sums.top(PYTHON_CATEGORIES, TOP),
-        kernels=sums.top(_WORK, TOP),
+        categories=names.by_category(),
+        slices=slices,
+        names_left_out=left_out,
         gpus=_gpus(timeline, start_ns, end_ns, devices),
         gaps=described(timeline, spans.longest),
         gap_count=spans.all_count,
