@@ -5,6 +5,7 @@ import type { Resource } from "../api/resource";
 import { useRuns, useRefetchRuns } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { renderPage } from "../pages";
+import { PageHead } from "../pages/PageHead";
 import { resolveTarget, type Target } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
 import { Outline, Skeleton } from "../ui/Skeleton";
@@ -48,7 +49,7 @@ export function App() {
         Skip to content
       </a>
       <TopBar runs={knownRuns} target={target} view={info} views={list} isChoosing={isChoosing} onChoose={setChoosing} />
-      {hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Views" />}
+      {hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Pages" />}
       <main className="main" id="content" tabIndex={-1}>
         <Outages outages={silences} />
         <Content runs={runs} target={target} views={views} list={list} info={info} name={name} onChoose={() => setChoosing(true)} />
@@ -89,16 +90,18 @@ interface ContentProps {
 
 /** Every page has a heading; a placeholder card gets one for screen readers only. */
 function Content(props: ContentProps) {
+  const { runs, target, views, list, info } = props;
   const card = placeholderCard(props);
   if (card !== null) {
+    // A view without data has a page, whose other tabs may have some.
+    const hasPage = info !== null && views.state === "ready";
     return (
       <div className="page">
-        <h1 className="off-screen">PyTorch Profiler</h1>
+        {hasPage ? <PageHead info={info} views={list} /> : <h1 className="off-screen">PyTorch Profiler</h1>}
         {card}
       </div>
     );
   }
-  const { runs, target, list, info } = props;
   if (runs.state !== "ready" || target === null || info === null) return null;
   return (
     <PageBoundary about={`${info.name} ${target.span.file} ${target.span.version}`}>

@@ -1,45 +1,70 @@
-/** The list of views. A view without data is greyed out, with the reason on hover. */
-import { Fragment } from "react";
+/** The list of pages. Those without data are one line at its end, which opens the reasons. */
+import { useState } from "react";
 
 import type { ViewInfo } from "../api/types";
+import { availableTabs, pageOf, pagesOf, tabParams, type Page } from "../pages/pages";
+import { MissingReasons } from "../ui/MissingReasons";
 import { ViewLink } from "../ui/ViewLink";
-import { railGroups } from "./railGroups";
 
 interface Props {
   readonly views: readonly ViewInfo[];
+  /** The shown view. */
   readonly current: string;
 }
 
 export function Rail({ views, current }: Props) {
+  const pages = pagesOf(views);
+  const missing = pages.filter((page) => availableTabs(page, views).length === 0);
+  const shown = views.find(({ name }) => name === current);
+  const currentId = shown === undefined ? null : pageOf(shown).id;
+  // While a trace is read no page has data: then all are listed, where they will be.
+  const isWaiting = missing.length === pages.length;
   return (
-    <nav className="rail" aria-label="Views">
-      {railGroups(views).map(({ title, views: ofGroup }) => (
-        <Fragment key={title}>
-          {title !== null && <p className="rail-head">{title}</p>}
-          <ul>
-            {ofGroup.map((view) => (
-              <li key={view.name}>
-                <Entry view={view} isCurrent={view.name === current} />
-              </li>
-            ))}
-          </ul>
-        </Fragment>
-      ))}
+    <nav className="rail" aria-label="Pages">
+      <ul>
+        {pages
+          .filter((page) => isWaiting || !missing.includes(page))
+          .map((page) => (
+            <li key={page.id}>
+              <Entry page={page} views={views} isCurrent={page.id === currentId} />
+            </li>
+          ))}
+      </ul>
+      {!isWaiting && missing.length > 0 && <Missing pages={missing} views={views} />}
     </nav>
   );
 }
 
-function Entry({ view, isCurrent }: { readonly view: ViewInfo; readonly isCurrent: boolean }) {
-  if (view.available) {
+function Entry({ page, views, isCurrent }: { readonly page: Page; readonly views: readonly ViewInfo[]; readonly isCurrent: boolean }) {
+  const [tab] = availableTabs(page, views);
+  if (tab === undefined) {
     return (
-      <ViewLink view={view.name} isCurrent={isCurrent} title={view.help}>
-        {view.title}
-      </ViewLink>
+      <span className="missing" aria-disabled="true" tabIndex={0} title={reasonOf(page, views)}>
+        {page.title}
+      </span>
     );
   }
+  // The default of a view needs no parameters.
+  const isDefault = page.tabs.find(({ view }) => view === tab.view) === tab;
   return (
-    <span className="missing" aria-disabled="true" tabIndex={0} title={view.reason ?? "Nothing to show."}>
-      {view.title}
-    </span>
+    <ViewLink view={tab.view} params={isDefault ? {} : tabParams(tab)} isCurrent={isCurrent} title={page.question}>
+      {page.title}
+    </ViewLink>
+  );
+}
+
+function reasonOf({ tabs }: Page, views: readonly ViewInfo[]): string {
+  return views.find(({ name }) => name === tabs[0]?.view)?.reason ?? "Nothing to show.";
+}
+
+function Missing({ pages, views }: { readonly pages: readonly Page[]; readonly views: readonly ViewInfo[] }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="rail-missing">
+      <button type="button" className="frame-link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {pages.length} more {pages.length === 1 ? "needs" : "need"} data this recording lacks
+      </button>
+      {isOpen && <MissingReasons missing={pages.map((page) => ({ title: page.title, reason: reasonOf(page, views) }))} />}
+    </div>
   );
 }

@@ -20,8 +20,9 @@ import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
+import { PageHead } from "./PageHead";
 import { QualityNotes } from "./QualityNotes";
-import { PageHead, ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
+import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function ComparePage(props: PageProps) {
   const params = useParams();

@@ -3,8 +3,7 @@ import { Chart } from "../chart/Chart";
 import { DataTable } from "../table/DataTable";
 import { rateChart } from "./copies/rateChart";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const TABLES = ["copies_by_kind", "copy_sizes"] as const;
@@ -17,7 +16,6 @@ export function CopiesPage(props: PageProps) {
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {rate !== undefined && rate.lines.length > 0 && (
               <Chart
                 title={rate.title}
@@ -32,7 +30,7 @@ export function CopiesPage(props: PageProps) {
               if (table === undefined) return null;
               return <DataTable key={name} name={`copies.${name}`} table={table} source={source(name)} address={name} fileName={fileName(name)} notes={view.notes} maxHeight="480px" />;
             })}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

@@ -6,8 +6,7 @@ import "./data/data.css";
 import { PipelineDiagram } from "./data/PipelineDiagram";
 import { pipelineTree } from "./data/pipelineTree";
 import { FactList } from "./Facts";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function DataPage(props: PageProps) {
@@ -18,8 +17,6 @@ export function DataPage(props: PageProps) {
         const last = pipeline === undefined ? [] : pipelineTree(pipeline);
         return (
           <>
-            <Findings notes={view.notes} always={false} />
-            <FactList facts={view.facts} title="Summary" />
             {pipeline !== undefined && last.length > 0 && <PipelineDiagram title={pipeline.title} help={pipeline.help} last={last} />}
             {Object.entries(view.series).map(([name, series]) => (
               <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={240} />
@@ -36,7 +33,8 @@ export function DataPage(props: PageProps) {
                 maxHeight="420px"
               />
             ))}
-            <QualityNotes notes={view.notes} always={false} />
+            <FactList facts={view.facts} title="Summary" />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

@@ -4,12 +4,11 @@ import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
 import { numberOf, textOf } from "../lib/rows";
 import { adjust, navigate, useParams } from "../state/urlStore";
-import { DataTable } from "../table/DataTable";
 import { Segmented } from "../ui/Segmented";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
+import { PageTable } from "./PageTable";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"];
@@ -25,14 +24,17 @@ const MOST_BUTTONS = 12;
 const ALL_STEPS = "all";
 /** Tables that files of the recording hold. */
 const RECORDED = ["cluster_steps", "recorded_collectives", "links"];
-/** The tables below the charts. */
-const TABLES = ["stragglers", "collectives", "overlap", "wait", "devices", "unmatched", ...RECORDED];
+const COLLECTIVES = "collectives";
+/** The tables of each tab, below its charts. */
+const RANK_TABLES = ["stragglers", "overlap", "wait", "cluster_steps", "devices"];
+const COLLECTIVE_TABLES = [COLLECTIVES, "recorded_collectives", "links", "unmatched"];
 
 export function DistributedPage(props: PageProps) {
   const params = useParams();
   return (
     <ViewFrame {...props} longTable="collectives">
-      {({ view, source, fileName }) => {
+      {(context) => {
+        const { view, fileName } = context;
         const { overlap, wait } = view.tables;
         const hasRecorded = RECORDED.some((name) => (view.tables[name]?.row_count ?? 0) > 0);
         const cluster = view.tables["cluster_steps"];
@@ -56,10 +58,22 @@ export function DistributedPage(props: PageProps) {
             )}
           </div>
         );
+        const tables = (names: readonly string[]) =>
+          names.map((name) => {
+            if (view.tables[name]?.row_count === 0 && (name !== COLLECTIVES || hasRecorded)) return null;
+            return <PageTable key={name} context={context} name={name} />;
+          });
+        if (context.tab === COLLECTIVES) {
+          return (
+            <>
+              {tables(COLLECTIVE_TABLES)}
+              <PageNotes notes={view.notes} />
+            </>
+          );
+        }
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {overlap?.row_count === 0 && !hasRecorded && <EmptySelection noun="communication" />}
             {stepSwitch}
             <div className="chart-row even">
@@ -92,23 +106,8 @@ export function DistributedPage(props: PageProps) {
                   />
                 ))}
             </div>
-            {TABLES.map((name) => {
-              const table = view.tables[name];
-              if (table === undefined || (table.row_count === 0 && (name !== "collectives" || hasRecorded))) return null;
-              return (
-                <DataTable
-                  key={name}
-                  name={`distributed.${name}`}
-                  table={table}
-                  source={source(name)}
-                  address={name}
-                  fileName={fileName(name)}
-                  notes={view.notes}
-                  maxHeight="480px"
-                />
-              );
-            })}
-            <QualityNotes notes={view.notes} always={false} />
+            {tables(RANK_TABLES)}
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

@@ -1,4 +1,4 @@
-/** How close operators and the model come to the peaks of the device: a summary, the roofline, and the rows. */
+/** How close operators and the model come to the peaks of the device: the roofline, and its rows by operator or shape. */
 import { useEffect, useState, type ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
@@ -13,13 +13,13 @@ import { PeakForm } from "./efficiency/PeakForm";
 import { rowKey } from "./efficiency/plot";
 import { RooflineCard } from "./efficiency/RooflineCard";
 import { BigFacts, FactList } from "./Facts";
-import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { requestReveal } from "./reveal";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const POINTS = "roofline_points";
+const ROOFLINE = "roofline";
 const LEADING: ReadonlySet<string> = new Set(["mfu_pct", "mfu_min_pct", "model_flops_per_step", "model_flops_min_per_step", "recoverable_us", "peak_tflops"]);
 /** Parameter of the address with the row chosen in the plot and in the table. */
 const CHOSEN_KEY = "row";
@@ -48,7 +48,7 @@ export function EfficiencyPage(props: PageProps) {
     />
   );
   return (
-    <ViewFrame {...props} extra={{ [PEAK_KEY]: peak }} head={<GroupBySwitch info={props.info} />}>
+    <ViewFrame {...props} extra={{ [PEAK_KEY]: peak }} head={(tab) => <GroupBySwitch info={props.info} tab={tab} />}>
       {(context) => <EfficiencyBody {...context} form={form} hasPeaks={peak !== null} onStoredPeaks={(text) => adjust({ [PEAK_KEY]: text })} chosen={params[CHOSEN_KEY] ?? null} />}
     </ViewFrame>
   );
@@ -62,7 +62,7 @@ interface BodyProps extends ViewContext {
   readonly chosen: string | null;
 }
 
-function EfficiencyBody({ view, target, source, fileName, form, hasPeaks, onStoredPeaks, chosen }: BodyProps) {
+function EfficiencyBody({ view, target, tab, source, fileName, form, hasPeaks, onStoredPeaks, chosen }: BodyProps) {
   // The view may still be that of the previous trace, with other devices.
   const devices = view.trace.run === target.run.name && view.trace.worker === target.worker.name ? devicesOf(view.facts) : null;
   const devicePeaks = hasPeaks || devices === null ? null : storedPeaks({ devices });
@@ -79,28 +79,25 @@ function EfficiencyBody({ view, target, source, fileName, form, hasPeaks, onStor
   const operators = view.tables["operators"];
   // Without device time there is nothing to compare with a peak.
   const hasDeviceTime = operators?.rows.some((row) => numberOf(operators, row, "device_time_us") !== null) ?? false;
+  const isRoofline = tab === ROOFLINE;
   return (
     <>
-      {sentences.length > 0 && (
-        <section className="card" aria-label="Answer">
-          <p className="body">{visibleText(sentences.join(" "))}</p>
-        </section>
-      )}
-      <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />
-      <Findings notes={view.notes} always={false} />
-      {hasPoints && hasDeviceTime && form(roofline === undefined, devices)}
-      {roofline !== undefined && points !== undefined && points.row_count > 0 && (
+      {view.answer === null && sentences.length > 0 && <p className="answer">{visibleText(sentences.join(" "))}</p>}
+      {isRoofline && <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />}
+      {/* Without peaks there is no roofline, and this is where to enter them. */}
+      {(isRoofline || roofline === undefined) && hasPoints && hasDeviceTime && form(roofline === undefined, devices)}
+      {isRoofline && roofline !== undefined && points !== undefined && points.row_count > 0 && (
         <RooflineCard
           series={roofline}
           table={points}
           chosen={chosen}
           onChoose={(id) => {
-            navigate({ [CHOSEN_KEY]: id, table: "operators" });
+            navigate({ [CHOSEN_KEY]: id, table: "operators", tab: null });
             requestReveal();
           }}
         />
       )}
-      {tables.map(([name, table]) => (
+      {!isRoofline && tables.map(([name, table]) => (
         <DataTable
           key={`${name} ${view.selection.group_by ?? ""}`}
           name={`efficiency.${name}`}
@@ -113,8 +110,8 @@ function EfficiencyBody({ view, target, source, fileName, form, hasPeaks, onStor
           {...(name === "operators" && hasPoints ? { rowId: idOf(table), choice: { id: chosen, onChoose: (row: Row) => choose(idOf(table)(row)) } } : {})}
         />
       ))}
-      <FactList facts={view.facts.filter(({ key }) => !LEADING.has(key))} title="Counted work" />
-      <QualityNotes notes={view.notes} always={false} />
+      {isRoofline && <FactList facts={view.facts.filter(({ key }) => !LEADING.has(key))} title="Counted work" />}
+      <PageNotes notes={view.notes} />
     </>
   );
 }

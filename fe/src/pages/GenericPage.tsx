@@ -6,14 +6,13 @@ import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
 import { DataTable } from "../table/DataTable";
 import { FactList } from "./Facts";
-import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function GenericPage(props: PageProps) {
   return (
-    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
+    <ViewFrame {...props} head={(tab) => <GroupBySwitch info={props.info} tab={tab} />}>
       {(context) => <GenericBody {...context} />}
     </ViewFrame>
   );
@@ -33,12 +32,10 @@ interface BodyProps extends ViewContext {
   readonly details?: Readonly<Record<string, RowDetails>>;
 }
 
-/** Findings, facts, charts and tables of a view. */
+/** Charts, tables, facts and notes of a view. */
 export function GenericBody({ view, source, fileName, details }: BodyProps) {
   return (
     <>
-      <Findings notes={view.notes} always={false} />
-      <FactList facts={view.facts} title="Summary" />
       {Object.entries(view.series).map(([name, series]) => (
         <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={260} />
       ))}
@@ -55,7 +52,8 @@ export function GenericBody({ view, source, fileName, details }: BodyProps) {
           {...(all.length > 1 ? { maxHeight: SHARED_HEIGHT } : {})}
         />
       ))}
-      <QualityNotes notes={view.notes} always={false} />
+      <FactList facts={view.facts} title="Summary" />
+      <PageNotes notes={view.notes} />
     </>
   );
 }

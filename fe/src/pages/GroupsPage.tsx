@@ -9,12 +9,11 @@ import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 import { Segmented } from "../ui/Segmented";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
 import { FlameGraph } from "./FlameGraph";
 import { groupByTitle } from "./GroupBySwitch";
 import { operatorsOf, sliceNameOf, type Hierarchy } from "./groups/groupLinks";
 import { NestedView } from "./NestedView";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function GroupsPage(props: PageProps) {
@@ -25,9 +24,8 @@ export function GroupsPage(props: PageProps) {
         <>
           <Choices view={context.view} />
           <BigFacts facts={context.view.facts.filter(({ value }) => value !== null)} notes={context.view.notes} />
-          <Findings notes={context.view.notes} always={false} />
           <Groups context={context} />
-          <QualityNotes notes={context.view.notes} always={false} />
+          <PageNotes notes={context.view.notes} />
         </>
       )}
     </ViewFrame>

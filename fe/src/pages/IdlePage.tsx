@@ -1,4 +1,4 @@
-/** Idle time of GPUs and its causes: a summary, the time of each GPU, the gaps; then launches and queues. */
+/** Idle time of devices: its causes, the gaps, and the launches and queues behind them. */
 import type { ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
@@ -8,12 +8,17 @@ import { numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
 import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
+import { ViewLink } from "../ui/ViewLink";
 import { BigFacts, FactList } from "./Facts";
-import { Findings } from "./Findings";
 import { answer, delayChart, timeOfGpus } from "./idle/idleCharts";
-import { QualityNotes } from "./QualityNotes";
+import { kernelLink, operatorLink, type Link } from "./links";
+import { CallStacks } from "./operators/CallStacks";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
+/** Tabs beside the causes. */
+const GAPS = "gaps";
+const LAUNCHES = "launches";
 const LEADING: ReadonlySet<string> = new Set(["idle_pct", "main_cause"]);
 /** Above this only the chart and the table show them. */
 const MAX_BIG_FACTS = 8;
@@ -30,22 +35,30 @@ export function IdlePage(props: PageProps) {
         const sentences = answer(view);
         return (
           <>
-            {sentences.length > 0 && (
-              <section className="card" aria-label="Answer">
-                <p className="body">{visibleText(sentences.join(" "))}</p>
-              </section>
+            {view.answer === null && sentences.length > 0 && <p className="answer">{visibleText(sentences.join(" "))}</p>}
+            {context.tab === GAPS && (
+              <>
+                <StepChart context={context} />
+                <Part context={context} name="gaps" detail={(table) => (row) => <Gap context={context} table={table} row={row} />} />
+              </>
             )}
-            {isFew && <BigFacts facts={leading} notes={view.notes} />}
-            <Findings notes={view.notes} always={false} />
-            <Charts context={context} />
-            <Part context={context} name="causes" />
-            <Part context={context} name="gaps" detail={(table) => (row) => <Gap table={table} row={row} />} />
-            <Delays context={context} />
-            <Part context={context} name="launch_delays" />
-            <Queues context={context} />
-            <Part context={context} name="streams" />
-            <FactList facts={isFew ? view.facts.filter(({ key }) => !LEADING.has(key)) : view.facts} title="Summary" />
-            <QualityNotes notes={view.notes} always={false} />
+            {context.tab === LAUNCHES && (
+              <>
+                <Delays context={context} />
+                <Part context={context} name="launch_delays" />
+                <Queues context={context} />
+                <Part context={context} name="streams" />
+              </>
+            )}
+            {context.tab !== GAPS && context.tab !== LAUNCHES && (
+              <>
+                {isFew && <BigFacts facts={leading} notes={view.notes} />}
+                <DeviceTimes context={context} />
+                <Part context={context} name="causes" />
+                <FactList facts={isFew ? view.facts.filter(({ key }) => !LEADING.has(key)) : view.facts} title="Summary" />
+              </>
+            )}
+            <PageNotes notes={view.notes} />
           </>
         );
       }}
@@ -53,25 +66,24 @@ export function IdlePage(props: PageProps) {
   );
 }
 
-function Charts({ context: { view, fileName } }: { readonly context: ViewContext }) {
+function DeviceTimes({ context: { view, fileName } }: { readonly context: ViewContext }) {
   const gpuTime = timeOfGpus(view);
-  const { idle_by_step: bySteps } = view.series;
+  if (gpuTime === null) return null;
   return (
-    <>
-      {gpuTime !== null && (
-        <Chart
-          title="Where the time of each device goes"
-          help="Every moment of the selected steps is either busy or idle for exactly one cause."
-          chart={gpuTime}
-          fileName={fileName("time_of_gpus")}
-          height={AXIS_PX + BAR_PX * gpuTime.categories.length}
-        />
-      )}
-      {bySteps !== undefined && bySteps.lines.some(({ x }) => x.length > 1) && (
-        <Chart title={bySteps.title} chart={seriesChart(bySteps)} fileName={fileName("idle_by_step")} height={240} />
-      )}
-    </>
+    <Chart
+      title="Where the time of each device goes"
+      help="Every moment of the selected steps is either busy or idle for exactly one cause."
+      chart={gpuTime}
+      fileName={fileName("time_of_gpus")}
+      height={AXIS_PX + BAR_PX * gpuTime.categories.length}
+    />
   );
+}
+
+function StepChart({ context: { view, fileName } }: { readonly context: ViewContext }) {
+  const { idle_by_step: bySteps } = view.series;
+  if (bySteps === undefined || !bySteps.lines.some(({ x }) => x.length > 1)) return null;
+  return <Chart title={bySteps.title} chart={seriesChart(bySteps)} fileName={fileName("idle_by_step")} height={240} />;
 }
 
 function Delays({ context: { view, fileName } }: { readonly context: ViewContext }) {
@@ -128,9 +140,12 @@ function Part({ context: { view, source, fileName }, name, detail }: PartProps) 
 }
 
 const DETAIL_KEYS = ["host", "before", "after", "operator", "host_call"] as const;
+/** Details that are names with a page of their own. */
+const LINKED: Readonly<Partial<Record<(typeof DETAIL_KEYS)[number], (name: string) => Link>>> = { operator: operatorLink, before: kernelLink, after: kernelLink };
 
 /** The details of a gap, with a link to the timeline. */
-function Gap({ table, row }: { readonly table: Table; readonly row: Row }) {
+function Gap({ context, table, row }: { readonly context: ViewContext; readonly table: Table; readonly row: Row }) {
+  const operator = textOf(table, row, "operator");
   const start = numberOf(table, row, "start_us");
   const duration = numberOf(table, row, "duration_us");
   return (
@@ -139,11 +154,26 @@ function Gap({ table, row }: { readonly table: Table; readonly row: Row }) {
         {DETAIL_KEYS.map((key) => (
           <div key={key} style={{ display: "contents" }}>
             <dt>{table.columns.find((column) => column.key === key)?.title ?? key}</dt>
-            <dd>{visibleText(textOf(table, row, key)) || "–"}</dd>
+            <dd>
+              <Name context={context} name={textOf(table, row, key)} link={LINKED[key]} />
+            </dd>
           </div>
         ))}
       </dl>
       {start !== null && duration !== null && <ShowRangeOnTimeline range={{ startNs: start * 1e3, endNs: (start + duration) * 1e3, slice: null, worker: null }} />}
+      {operator !== "" && <CallStacks context={context} name={operator} />}
     </>
   );
+}
+
+interface NameProps {
+  readonly context: ViewContext;
+  readonly name: string;
+  readonly link: ((name: string) => Link) | undefined;
+}
+
+function Name({ context, name, link }: NameProps) {
+  const to = name === "" ? undefined : link?.(name);
+  if (to === undefined || !context.hasView(to.view)) return visibleText(name) || "–";
+  return <ViewLink {...to}>{visibleText(name)}</ViewLink>;
 }

@@ -3,19 +3,19 @@ import type { Row, Table } from "../api/types";
 import { ShareCard, type SharePart } from "../chart/ShareCard";
 import { formatFilter } from "../lib/grammar";
 import { cellOf, numberOf, textOf } from "../lib/rows";
-import { visibleText } from "../lib/visibleText";
 import { useNameMode } from "../state/nameMode";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { ViewLink } from "../ui/ViewLink";
+import { Fold } from "../ui/Fold";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
+import { LaunchedBy } from "./kernels/LaunchedBy";
 import { kernelLabel, kernelTitle } from "./kernels/kernelLabel";
-import { Unrecognized } from "./kernels/Unrecognized";
+import { Unrecognized, UNRECOGNIZED } from "./kernels/Unrecognized";
 import { NestedView } from "./NestedView";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
+import { countText, FoldedTable, PageTable } from "./PageTable";
 import { FullName } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
@@ -31,23 +31,24 @@ const ROW_ID = ["name", "operator", "grid", "block", "registers_per_thread", "sh
 const HIDDEN = ["communication"];
 
 /** Tables that a recording without kernels may have too. */
-const OTHER_TABLES = ["kernel_types", "api_calls", "copies"] as const;
+const FOLDED_TABLES = ["kernel_types", "copies"] as const;
+const API_CALLS = "api_calls";
 
 export function KernelsPage(props: PageProps) {
   const mode = useNameMode();
   return (
-    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
+    <ViewFrame {...props} head={(tab) => <GroupBySwitch info={props.info} tab={tab} />}>
       {(context) => {
         const { view, source, fileName } = context;
         const table = view.tables["kernels"];
         if (table === undefined) return null;
         const shares = view.tables["tensor_core_time"];
         const hasKernels = view.facts.some(({ key, value }) => key === "kernel_calls" && value !== 0);
+        if (context.tab === API_CALLS) return <ApiCalls context={context} />;
         const isCommunication = (row: Row) => cellOf(table, row, "communication") === true;
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {!hasKernels && <EmptySelection noun="kernel" />}
             {hasKernels && (
               <>
@@ -77,13 +78,13 @@ export function KernelsPage(props: PageProps) {
                   rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
                   detail={(row) => <KernelDetail context={context} table={table} row={row} />}
                 />
-                <Unrecognized context={context} />
+                <UnrecognizedFold context={context} />
               </>
             )}
-            {OTHER_TABLES.map((name) => (
-              <OtherTable key={name} context={context} name={name} />
+            {FOLDED_TABLES.map((name) => (
+              <FoldedTable key={name} context={context} name={name} />
             ))}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}
@@ -91,19 +92,23 @@ export function KernelsPage(props: PageProps) {
   );
 }
 
-function OtherTable({ context, name }: { readonly context: ViewContext; readonly name: (typeof OTHER_TABLES)[number] }) {
-  const table = context.view.tables[name];
+function UnrecognizedFold({ context }: { readonly context: ViewContext }) {
+  const table = context.view.tables[UNRECOGNIZED];
   if (table === undefined || table.row_count === 0) return null;
   return (
-    <DataTable
-      name={`kernels.${name}`}
-      table={table}
-      source={context.source(name)}
-      address={name}
-      fileName={context.fileName(name)}
-      notes={context.view.notes}
-      maxHeight="560px"
-    />
+    <Fold id={UNRECOGNIZED} title={table.title} answer={countText(table)}>
+      <Unrecognized context={context} />
+    </Fold>
+  );
+}
+
+function ApiCalls({ context }: { readonly context: ViewContext }) {
+  return (
+    <>
+      {context.view.tables[API_CALLS]?.row_count === 0 && <EmptySelection noun="device API call" />}
+      <PageTable context={context} name={API_CALLS} />
+      <PageNotes notes={context.view.notes} />
+    </>
   );
 }
 
@@ -139,18 +144,10 @@ interface DetailProps {
 function KernelDetail({ context, table, row }: DetailProps) {
   const name = textOf(table, row, "name");
   const operator = textOf(table, row, "operator");
-  const link = { "operators.filter": formatFilter([{ key: "name", operator: "=", value: operator }]) };
   return (
     <>
       <FullName name={name} demangled={textOf(table, row, "demangled_name")} />
-      {operator !== "" && (
-        <p>
-          Launched by{" "}
-          <ViewLink view="operators" params={link}>
-            {visibleText(operator)}
-          </ViewLink>
-        </p>
-      )}
+      <LaunchedBy context={context} kernel={name} operator={operator} />
       {operator === "" && (
         <NestedView
           context={context}

@@ -15,12 +15,16 @@ import { AT_OPERATOR, Recorded } from "./memory/Recorded";
 import "./memory/memory.css";
 import { cellOf, textOf, topRows } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const ORIGIN = "origin_us";
-const TABLES = ["memory_stats", "peak_categories", "held", "memory_peaks", "memory_events", "memory_tensors", "memory_operators"];
+/** The tables of each tab, below its charts. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  over_time: ["memory_tensors", "memory_operators"],
+  peak: ["peak_categories", "memory_peaks"],
+  allocations: ["memory_stats", "held", "memory_events"],
+};
 const HIDDEN_FACTS: ReadonlySet<string> = new Set([ORIGIN, "alive_at_us", "alive_bytes"]);
 /** Parameter of the address with the chosen moment, in trace time. */
 const MOMENT = "at_us";
@@ -31,17 +35,21 @@ export function MemoryPage(props: PageProps) {
     <ViewFrame {...props} longTable="memory_events" extra={{ [MOMENT]: moment, [AT_OPERATOR]: operator }}>
       {(context) => {
         const { view, source, fileName } = context;
+        const isOverTime = context.tab === "over_time";
         return (
           <>
-            <BigFacts facts={view.facts.filter(({ key, value }) => !HIDDEN_FACTS.has(key) && (value !== null || key === "peak_allocated_bytes"))} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
+            {isOverTime && <BigFacts facts={view.facts.filter(({ key, value }) => !HIDDEN_FACTS.has(key) && (value !== null || key === "peak_allocated_bytes"))} notes={view.notes} />}
             {isEmpty(view) && <EmptySelection noun="memory event" />}
-            <Curve context={context} />
-            <ByCategory context={context} />
-            <LiveAllocations context={context} />
-            <Composition context={context} />
-            <Recorded context={context} />
-            {TABLES.map((name) => {
+            {isOverTime && (
+              <>
+                <Curve context={context} />
+                <ByCategory context={context} />
+                <LiveAllocations context={context} />
+                <Recorded context={context} />
+              </>
+            )}
+            {context.tab === "peak" && <Composition context={context} />}
+            {(TABLES[context.tab] ?? []).map((name) => {
               const table = view.tables[name];
               // Without statistics the recording has no events at all, as the facts say.
               if (table === undefined || (name === "memory_events" && view.tables["memory_stats"] === undefined)) return null;
@@ -58,7 +66,7 @@ export function MemoryPage(props: PageProps) {
                 />
               );
             })}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

@@ -3,9 +3,8 @@ import { allOfKind } from "../lib/rows";
 import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
 import { FlameGraph } from "./FlameGraph";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 /** Redundant when all rows are modules. */
@@ -18,7 +17,6 @@ export function ModulesPage(props: PageProps) {
       {({ view, source, fileName }) => (
         <>
           {view.facts.some(({ value }) => value !== null) && <BigFacts facts={view.facts} notes={view.notes} />}
-          <Findings notes={view.notes} always={false} />
           {view.tables["modules"]?.row_count === 0 && <EmptySelection noun="module call" />}
           {view.tables["module_flame"] !== undefined && <FlameGraph table={view.tables["module_flame"]} fileName={fileName("flame")} />}
           {Object.entries(view.tables).map(([name, table]) => {
@@ -36,7 +34,7 @@ export function ModulesPage(props: PageProps) {
               />
             );
           })}
-          <QualityNotes notes={view.notes} always={false} />
+          <PageNotes notes={view.notes} />
         </>
       )}
     </ViewFrame>

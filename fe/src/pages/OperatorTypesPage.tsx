@@ -8,12 +8,11 @@ import { Segmented } from "../ui/Segmented";
 import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
 import { NestedView } from "./NestedView";
 import { OperatorAtPath } from "./operators/OperatorAtPath";
 import { RecordedTypes } from "./operators/RecordedTypes";
 import { chosenTimes, DEFAULT_TIMES, timesOf, timesTitle, withTimes } from "./operators/timesShown";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
@@ -34,10 +33,9 @@ export function OperatorTypesPage(props: PageProps) {
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {computed !== undefined && <ComputedTypes context={context} table={computed} />}
             {recorded !== undefined && <RecordedTypes context={context} table={recorded} hasOwn={computed !== undefined} />}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

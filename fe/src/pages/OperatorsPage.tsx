@@ -7,13 +7,14 @@ import { DataTable } from "../table/DataTable";
 import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { NestedView } from "./NestedView";
+import { CallStacks } from "./operators/CallStacks";
+import { KernelName } from "./operators/KernelName";
 import { OperatorAtPath } from "./operators/OperatorAtPath";
 import { OperatorWork } from "./operators/OperatorWork";
 import { operatorLabel, shortPath } from "./operators/operatorLabel";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { FullName, StackDetail } from "./RowDetail";
 import { TopChart, type Measure } from "./TopChart";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
@@ -27,7 +28,7 @@ const MEASURES: readonly Measure[] = [
 
 export function OperatorsPage(props: PageProps) {
   return (
-    <ViewFrame {...props} head={<GroupBySwitch info={props.info} />}>
+    <ViewFrame {...props} head={(tab) => <GroupBySwitch info={props.info} tab={tab} />}>
       {(context) => {
         const { view, source, fileName } = context;
         const table = view.tables["operators"];
@@ -35,7 +36,6 @@ export function OperatorsPage(props: PageProps) {
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {table.row_count === 0 && <EmptySelection noun="operator" />}
             <TopChart
               title="operators"
@@ -59,7 +59,7 @@ export function OperatorsPage(props: PageProps) {
               hiddenColumns={allOfKind(table, OPERATOR) ? HIDDEN : undefined}
               detail={(row) => <RowOfAnyKind context={context} table={table} row={row} />}
             />
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}
@@ -114,11 +114,10 @@ function OperatorDetail({ context, table, row }: DetailProps) {
   if (context.view.selection.group_by === BY_PATH) return <OperatorAtPath context={context} operatorId={textOf(table, row, "operator_id")} path={name} />;
   const shape = hasColumn(table, "input_shape") ? textOf(table, row, "input_shape") : "";
   const stack = textOf(table, row, "call_stack");
-  const sameShape = shape === "" ? [] : [{ key: "input_shape", operator: "=" as const, value: shape }];
   return (
     <>
       <FullName name={name} />
-      {stack !== "" && <StackDetail stack={stack} />}
+      {stack === "" ? <CallStacks context={context} name={name} shape={shape} /> : <StackDetail stack={stack} />}
       <div className="detail-columns">
         {context.hasView("kernels") && <OperatorWork context={context} params={{ operator: name }} owner={name} />}
         {context.hasView("kernels") && (
@@ -132,20 +131,7 @@ function OperatorDetail({ context, table, row }: DetailProps) {
             owner={name}
             hidden={["operator", "operator_tensor_core_eligible", "communication", "cumulative_pct"]}
             emptyText={null}
-          />
-        )}
-        {stack === "" && (
-          <NestedView
-            context={context}
-            view="operators"
-            table="operators"
-            title="Call stacks"
-            groupBy={shape === "" ? "name+call_stack" : "name+input_shape+call_stack"}
-            filter={formatFilter([{ key: "name", operator: "=", value: name }, ...sameShape, { key: "call_stack", operator: "!=", value: "-" }])}
-            owner={name}
-            hidden={["name", "input_shape", "kind", "direction", "type", "host_python_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "cumulative_pct"]}
-            emptyText="No call stack was recorded (with_stack=True records them)."
-            detail={(nested, nestedRow) => <StackDetail stack={textOf(nested, nestedRow, "call_stack")} />}
+            detail={(nested, nestedRow) => <KernelName table={nested} row={nestedRow} />}
           />
         )}
       </div>

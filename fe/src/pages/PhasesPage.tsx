@@ -11,7 +11,6 @@ import { DataTable } from "../table/DataTable";
 import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { FactList } from "./Facts";
-import { Findings } from "./Findings";
 import { PhaseBoundaries, type NamesView } from "./phases/PhaseBoundaries";
 import { StepDiagram } from "./phases/StepDiagram";
 import { recordedStepDiagram, stepDiagram, undividedStepDiagram, type StepDiagram as Diagram } from "./phases/stepParts";
@@ -19,7 +18,7 @@ import { MOST_TYPES, typeBars } from "./phases/typeBars";
 import "./phases/phases.css";
 import { numberOf, textOf } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const STEP_TRACE = "step_trace";
@@ -54,7 +53,6 @@ export function PhasesPage(props: PageProps) {
         const hasStepTrace = parts?.lines.some(({ y }) => y.some((each) => each !== null)) === true || recorded.length === 0;
         return (
           <>
-            <Findings notes={view.notes} always={false} />
             {steps?.row_count === 0 && recorded.length === 0 && <EmptySelection noun="step" />}
             {windows !== undefined && <Tables context={context} names={[WINDOWS]} />}
             {hasStepTrace && steps !== undefined && steps.row_count > 0 && <Step table={steps} diagramOf={isUndivided ? undividedStepDiagram : stepDiagram} fileName={fileName("step")} />}
@@ -78,7 +76,7 @@ export function PhasesPage(props: PageProps) {
             <FactList title="How the phases were detected" facts={view.facts} />
             <Tables context={context} names={computed} />
             {hasStepTrace && <Tables context={context} names={recorded} />}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

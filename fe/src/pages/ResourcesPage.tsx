@@ -7,19 +7,20 @@ import { numberOf, textOf } from "../lib/rows";
 import { visibleText } from "../lib/visibleText";
 import { NO_TIME } from "../state/selection";
 import { navigate } from "../state/urlStore";
-import { DataTable } from "../table/DataTable";
 import { EmptySelection } from "./EmptySelection";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
+import { PageTable } from "./PageTable";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const ORIGIN = "origin_us";
 const SUMMARY = "summary";
+const DEVICES = "devices_";
 
 export function ResourcesPage(props: PageProps) {
   return (
     <ViewFrame {...props} longTable={SUMMARY}>
-      {({ view, source, fileName }) => {
+      {(context) => {
+        const { view, fileName } = context;
         const table = view.tables[SUMMARY];
         const origin = view.facts.find((fact) => fact.key === ORIGIN)?.value;
         const select = ({ start, end }: ChartRange) => {
@@ -28,22 +29,24 @@ export function ResourcesPage(props: PageProps) {
         const axis = { verticals: stepMarks(view), ...wholeRange(view) };
         return (
           <>
-            <Findings notes={view.notes} always={false} />
             {table?.row_count === 0 && <EmptySelection noun="sample" />}
             <div className="chart-row even">
-              {Object.entries(view.series).map(([name, series]) => (
+              {Object.entries(view.series).filter(([name]) => isOfTab(name, context.tab)).map(([name, series]) => (
                 <Chart key={name} title={visibleText(series.title)} chart={onAxis(seriesChart({ ...series, y_title: visibleText(series.y_title) }), axis)} fileName={fileName(name)} height={200} {...(typeof origin === "number" ? { onSelect: select } : {})} />
               ))}
             </div>
-            {table !== undefined && (
-              <DataTable name="resources.summary" table={table} source={source(SUMMARY)} address={SUMMARY} fileName={fileName(SUMMARY)} notes={view.notes} maxHeight="560px" />
-            )}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageTable context={context} name={SUMMARY} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}
     </ViewFrame>
   );
+}
+
+/** Curves of devices are counters; the others are of the host and its processes. */
+function isOfTab(series: string, tab: string): boolean {
+  return series.startsWith(DEVICES) === (tab === "counters");
 }
 
 function onAxis(chart: ChartData, axis: { readonly verticals: readonly Vertical[]; readonly range?: ChartRange }): ChartData {

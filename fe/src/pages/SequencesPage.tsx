@@ -5,8 +5,7 @@ import { visibleText } from "../lib/visibleText";
 import { DataTable } from "../table/DataTable";
 import { ShowOnTimeline } from "../timeline/ShowOnTimeline";
 import { BigFacts } from "./Facts";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 export function SequencesPage(props: PageProps) {
@@ -17,7 +16,6 @@ export function SequencesPage(props: PageProps) {
         return (
           <>
             <BigFacts facts={view.facts} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {sequences !== undefined && (
               <DataTable
                 name="sequences.sequences"
@@ -30,7 +28,7 @@ export function SequencesPage(props: PageProps) {
                 detail={(row) => <Kernels table={sequences} row={row} />}
               />
             )}
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

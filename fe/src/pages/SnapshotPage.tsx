@@ -7,8 +7,7 @@ import { hasColumn, textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { BigFacts, FactList } from "./Facts";
-import { Findings } from "./Findings";
-import { QualityNotes } from "./QualityNotes";
+import { PageNotes } from "./PageNotes";
 import { StackDetail } from "./RowDetail";
 import { SegmentMap } from "./snapshot/SegmentMap";
 import "./snapshot/snapshot.css";
@@ -35,7 +34,6 @@ export function SnapshotPage(props: PageProps) {
         return (
           <>
             <BigFacts facts={facts.filter(({ key }) => LEADING.has(key))} notes={view.notes} />
-            <Findings notes={view.notes} always={false} />
             {curve !== undefined && (
               <Chart
                 title={curve.title}
@@ -61,7 +59,7 @@ export function SnapshotPage(props: PageProps) {
               />
             ))}
             <FactList facts={facts.filter(({ key }) => !LEADING.has(key))} title="Summary" />
-            <QualityNotes notes={view.notes} always={false} />
+            <PageNotes notes={view.notes} />
           </>
         );
       }}

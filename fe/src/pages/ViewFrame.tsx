@@ -17,6 +17,9 @@ import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { DefaultSplit } from "./iterationsBy/DefaultSplit";
 import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
 import { isIterationsByFailure } from "./iterationsBy/suggestedNames";
+import { NextStep } from "./NextStep";
+import { PageHead } from "./PageHead";
+import { currentTab, pageOf, type PageTab } from "./pages";
 import { SELECTION_IGNORED } from "./QualityNotes";
 import { useReveal } from "./reveal";
 
@@ -32,6 +35,8 @@ export interface ViewContext {
   readonly info: ViewInfo;
   readonly target: Target;
   readonly view: View;
+  /** The id of the shown tab, which decides what of the view is on screen. */
+  readonly tab: string;
   /** The parameters of the request without those of rows, for more rows and for other views. */
   readonly query: Query;
   /** Where the rows of a table of this view come from. */
@@ -51,7 +56,8 @@ interface Props extends Omit<PageProps, "runs"> {
   readonly beforeFindings?: boolean;
   /** Further parameters: a grouping, a baseline. */
   readonly extra?: Query;
-  readonly head?: ReactNode;
+  /** At the right of the head. */
+  readonly head?: ReactNode | ((tab: PageTab | undefined) => ReactNode);
   /** Shown above every answer: a choice that may have caused a failure. */
   readonly above?: ReactNode;
   /** Shown when the server has no data for the view; a card with the reason by default. */
@@ -74,7 +80,9 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, be
   useReveal(resource.state === "ready");
   const [run, worker, span] = [target.run.name, target.worker.name, target.span.name];
   const names = useMemo(() => [run, worker, span].filter((name) => name !== ""), [run, worker, span]);
+  const tab = currentTab(pageOf(info), info.name, params, shown);
   const context = (view: View): ViewContext => ({
+    tab: tab?.id ?? "",
     info,
     target,
     view,
@@ -85,7 +93,9 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, be
   });
   return (
     <div className="page">
-      <PageHead info={info}>{head}</PageHead>
+      <PageHead info={info} views={views} view={shown}>
+        {typeof head === "function" ? head(tab) : head}
+      </PageHead>
       {above}
       {shown !== null ? (
         <div className={`page${resource.state === "loading" ? " stale" : ""}`} aria-busy={resource.state === "loading"}>
@@ -95,22 +105,14 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, be
             </p>
           ))}
           <DefaultSplit notes={shown.notes} />
-          <ProfileNames value={names}>{children(context(shown))}</ProfileNames>
+          <ProfileNames value={names}>
+            {children(context(shown))}
+            <NextStep view={shown} tab={tab?.id ?? ""} views={views} />
+          </ProfileNames>
         </div>
       ) : (
         <Waiting resource={resource} info={info} target={target} emptyCard={emptyCard} />
       )}
-    </div>
-  );
-}
-
-export function PageHead({ info, children }: { readonly info: ViewInfo; readonly children?: ReactNode }) {
-  return (
-    <div className="page-head">
-      <h1>{info.title}</h1>
-      <span className="soft">{info.help}</span>
-      <span style={{ flex: 1 }} />
-      {children}
     </div>
   );
 }

@@ -1,4 +1,6 @@
 /** The tabs of a page: links, as a tab is part of the address. */
+import type { ReactNode } from "react";
+
 import type { Params } from "../state/address";
 import { goToView, navigate, useParams, viewHref, patchedHref } from "../state/urlStore";
 
@@ -10,7 +12,9 @@ export interface Tab {
   /** What distinguishes it from other tabs of the same view, for example `tab`. */
   readonly params?: Params;
   /** Shown on hover. */
-  readonly help?: string;
+  readonly help?: string | undefined;
+  /** Whether the selection has nothing for it. */
+  readonly isEmpty?: boolean;
 }
 
 interface Props {
@@ -19,14 +23,12 @@ interface Props {
   readonly tabs: readonly Tab[];
   /** The id of the shown tab. */
   readonly current: string;
-  /** Behind the tabs: how many have no data. */
-  readonly note?: { readonly text: string; readonly reasons: string } | null;
+  /** Behind the tabs. */
+  readonly children?: ReactNode;
 }
 
-/** Nothing with a single tab, unless others lack data. */
-export function Tabs({ label, tabs, current, note = null }: Props) {
+export function Tabs({ label, tabs, current, children }: Props) {
   const params = useParams();
-  if (tabs.length < 2 && note === null) return null;
   const shown = tabs.find(({ id }) => id === current);
   return (
     <nav className="tabs" aria-label={`${label}: tabs`}>
@@ -39,7 +41,8 @@ export function Tabs({ label, tabs, current, note = null }: Props) {
               <a
                 href={patch === null ? viewHref(params, tab.view, tab.params) : patchedHref(params, patch)}
                 aria-current={tab.id === current ? "page" : undefined}
-                title={tab.help}
+                className={tab.isEmpty === true ? "faint" : undefined}
+                title={tab.isEmpty === true ? "No data in this selection." : tab.help}
                 onClick={(event) => {
                   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
                   event.preventDefault();
@@ -53,11 +56,7 @@ export function Tabs({ label, tabs, current, note = null }: Props) {
           );
         })}
       </ul>
-      {note !== null && (
-        <span className="soft" tabIndex={0} title={note.reasons}>
-          {note.text}
-        </span>
-      )}
+      {children}
     </nav>
   );
 }

@@ -7,12 +7,13 @@ import { CopyButton } from "../../ui/CopyButton";
 import { FullName } from "../RowDetail";
 import type { ViewContext } from "../ViewFrame";
 
-const NAME = "unrecognized";
+/** The name of the table. */
+export const UNRECOGNIZED = "unrecognized";
 const COPY = "Copy the rule";
 
 export function Unrecognized({ context }: { readonly context: ViewContext }) {
   const { view, source, fileName } = context;
-  const table = view.tables[NAME];
+  const table = view.tables[UNRECOGNIZED];
   if (table === undefined || table.row_count === 0) return null;
   // Variants of a template share a rule.
   const rules = [...new Set(table.rows.map((row) => textOf(table, row, "rule")))];
@@ -20,11 +21,11 @@ export function Unrecognized({ context }: { readonly context: ViewContext }) {
   const file = view.facts.find(({ key }) => key === "kernel_rules");
   return (
     <DataTable
-      name={`kernels.${NAME}`}
+      name={`kernels.${UNRECOGNIZED}`}
       table={table}
-      source={source(NAME)}
-      address={NAME}
-      fileName={fileName(NAME)}
+      source={source(UNRECOGNIZED)}
+      address={UNRECOGNIZED}
+      fileName={fileName(UNRECOGNIZED)}
       notes={view.notes}
       maxHeight="480px"
       rowId={(row) => textOf(table, row, "name")}

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+
+import type { Table, View, ViewInfo } from "../api/types";
+import { VIEWS } from "../generated/schema";
+import { availableTabs, currentTab, pageOf, pagesOf, tabParams } from "./pages";
+
+const views = (...names: string[]) => names.map((name) => ({ name, title: name, help: "", available: true }) as unknown as ViewInfo);
+const [kernels, snapshot, operators, efficiency, memory] = views("kernels", "snapshot", "operators", "efficiency", "memory");
+const idOf = (info: ViewInfo | undefined, params: Record<string, string>, view: View | null = null) => currentTab(pageOf(info as ViewInfo), (info as ViewInfo).name, params, view)?.id;
+
+const answer = (rows: Record<string, number>, series: Record<string, number> = {}): View =>
+  ({
+    tables: Object.fromEntries(Object.entries(rows).map(([name, count]) => [name, { row_count: count } as unknown as Table])),
+    series: Object.fromEntries(Object.entries(series).map(([name, count]) => [name, { lines: Array.from({ length: count }) }])),
+  }) as unknown as View;
+
+test("eleven pages show every view once, but the one of the terminal", () => {
+  const all = [...Object.keys(VIEWS).filter((name) => name !== "summary"), "timeline"];
+  const pages = pagesOf(views(...all));
+  expect(pages.map(({ title }) => title)).toEqual(["Overview", "Timeline", "Steps", "Operators", "Kernels", "Idle", "Efficiency", "Memory", "Distributed", "Host & Data", "Compare"]);
+  const shown = new Set(pages.flatMap(({ tabs }) => tabs.map(({ view }) => view)));
+  expect([...shown].sort()).toEqual([...all].sort());
+});
+
+test("tables of a part belong to the view, and no table to two parts that the grouping does not tell apart", () => {
+  for (const { tabs } of pagesOf(views(...Object.keys(VIEWS)))) {
+    for (const tab of tabs) {
+      const declared = Object.entries(VIEWS).find(([name]) => name === tab.view)?.[1].tables ?? {};
+      for (const table of tab.tables ?? []) {
+        expect(Object.keys(declared)).toContain(table);
+        const others = tabs.filter((each) => each !== tab && each.view === tab.view && each.tables?.includes(table) === true);
+        expect(others.every(({ groupBys }) => groupBys !== undefined && tab.groupBys !== undefined)).toBe(true);
+      }
+    }
+  }
+});
+
+test("a view that no page lists is a page of its own, at the end", () => {
+  const [planted] = views("planted");
+  expect(pageOf(planted as ViewInfo).title).toBe("planted");
+  expect(pagesOf(views("planted", "kernels", "compare")).map(({ title }) => title)).toEqual(["Kernels", "Compare", "planted"]);
+});
+
+test("the address of a view leads to its tab", () => {
+  expect(idOf(snapshot, {})).toBe("snapshot");
+  expect(idOf(kernels, {})).toBe("kernels");
+  expect(idOf(kernels, { tab: "api_calls" })).toBe("api_calls");
+  // A table that a link names.
+  expect(idOf(kernels, { table: "api_calls" })).toBe("api_calls");
+  expect(idOf(memory, { table: "memory_peaks" })).toBe("peak");
+  // A grouping.
+  expect(idOf(operators, { group_by: "name+input_shape" })).toBe("name");
+  expect(idOf(operators, { group_by: "name+call_stack" })).toBe("call_stack");
+  expect(idOf(efficiency, { table: "operators", group_by: "operator+input_shape" })).toBe("shapes");
+  expect(idOf(efficiency, { table: "operators" })).toBe("operators");
+  // An address from elsewhere.
+  expect(idOf(kernels, { tab: "unknown", table: "unknown" })).toBe("kernels");
+});
+
+test("without a named tab, the first with data is shown", () => {
+  expect(idOf(efficiency, {}, answer({ operators: 3 }, { roofline: 1 }))).toBe("roofline");
+  expect(idOf(efficiency, {}, answer({ operators: 3, roofline_points: 0 }))).toBe("operators");
+  expect(idOf(efficiency, { tab: "roofline" }, answer({ operators: 3 }))).toBe("roofline");
+  expect(idOf(kernels, {}, answer({}))).toBe("kernels");
+});
+
+test("a tab's link leads back to it", () => {
+  const all = views(...Object.keys(VIEWS));
+  for (const page of pagesOf(all)) {
+    for (const tab of availableTabs(page, all)) expect(currentTab(page, tab.view, tabParams(tab), null)?.id).toBe(tab.id);
+  }
+});
