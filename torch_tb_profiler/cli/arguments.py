@@ -104,6 +104,12 @@ def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="NAME[,NAME]",
         help=f"views to print, or 'all' (default: {DEFAULT_VIEW}; see 'torch-tb-profiler views')",
     )
+    report.add_argument(
+        "--all",
+        action="store_true",
+        help="the whole overview with all its figures and tables (default with table and md: one "
+        "screen)",
+    )
     _add_format(report)
     _add_subject(report, "")
     _add_rows(report)

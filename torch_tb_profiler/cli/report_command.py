@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import astuple, replace
 
+from torch_tb_profiler.cli.brief_sink import BriefSink, wants_brief
 from torch_tb_profiler.cli.exits import (
     DONE,
     print_warning,
@@ -61,6 +62,8 @@ def _sink(arguments: Namespace, tasks: Sequence[Task], stems: Sequence[str]) -> 
         from torch_tb_profiler.cli.html_sink import HtmlSink  # noqa: PLC0415 - start-up
 
         return HtmlSink(arguments, dict(zip(stems, tasks, strict=True)))
+    if wants_brief(arguments):
+        return BriefSink(arguments, stems)
     return make_sink(
         arguments,
         [

@@ -229,7 +229,7 @@ def _sink(
         check_csv(arguments.table, tables, arguments.output, several_answers)
         return CsvSink(output, arguments.table)
     layout = TextLayout(
-        width=_width(output),
+        width=terminal_width(output),
         columns=split_names(arguments.columns),
         sort=arguments.sort,
         names=arguments.names,
@@ -275,7 +275,8 @@ def _limit_rows(view: View, rows: RowLimits) -> View:
     return replace(view, tables=tables)
 
 
-def _width(output: Output) -> int:
+def terminal_width(output: Output) -> int:
+    """Cells per line: those of the terminal, 100 elsewhere."""
     if output.folder is not None or not sys.stdout.isatty():
         return terminal.DEFAULT_WIDTH
     return shutil.get_terminal_size((terminal.DEFAULT_WIDTH, 24)).columns

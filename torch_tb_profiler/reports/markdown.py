@@ -90,7 +90,7 @@ def _why_empty(table: Table) -> str:
 
 def _facts(facts: Sequence[Fact]) -> str:
     rows = [(fact.title, fact.scope or "", fact_text(fact)) for fact in facts]
-    return _grid(["", "of", "value"], [False, False, True], rows)
+    return grid(["", "of", "value"], [False, False, True], rows)
 
 
 def _table(table: Table, keys: Sequence[str] | None, columns: Sequence[DisplayColumn]) -> str:
@@ -103,10 +103,11 @@ def _table(table: Table, keys: Sequence[str] | None, columns: Sequence[DisplayCo
     total = table.frame.height if table.row_count is None else table.row_count
     left = total - table.frame.height
     more = f"\n{table.frame.height} of {total} rows.\n" if left > 0 else ""
-    return title + _grid(headers, [column.is_number for column in shown], rows) + more
+    return title + grid(headers, [column.is_number for column in shown], rows) + more
 
 
-def _grid(headers: Sequence[str], right: Sequence[bool], rows: Sequence[Sequence[str]]) -> str:
+def grid(headers: Sequence[str], right: Sequence[bool], rows: Sequence[Sequence[str]]) -> str:
+    """A table; columns that ``right`` marks have numbers."""
     lines = [headers, *rows]
     text = ["| " + " | ".join(escaped(cell) for cell in line) + " |\n" for line in lines]
     rule = "|" + "|".join("---:" if is_right else "---" for is_right in right) + "|\n"

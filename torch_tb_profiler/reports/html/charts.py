@@ -122,7 +122,7 @@ def _curves(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list
 
 
 def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[Markup]:
-    """One position per x; parts stand on each other where the chart is stacked, else side by side."""
+    """Per x the bars of all lines: on each other where the chart is stacked, else side by side."""
     positions = sorted({x for line in lines for x in line.x})[:MAX_BARS]
     values = [dict(zip(line.x, line.y, strict=True)) for line in lines]
     is_stacked = series.kind == "stacked_bar"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch_tb_profiler.reports.brief.content import is_known, missing_text
 from torch_tb_profiler.reports.cells import fact_text
 from torch_tb_profiler.reports.html.markup import Markup, element, joined
 from torch_tb_profiler.views.schema import Fact
@@ -19,17 +20,6 @@ def facts_markup(facts: Sequence[Fact]) -> Markup | None:
             element("details", element("summary", missing_text(len(unknown))), _why(unknown))
         )
     return joined(parts) if parts else None
-
-
-def is_known(fact: Fact) -> bool:
-    """Whether a figure has a value that is a number, where it is to be one."""
-    return fact.value is not None and fact.value == fact.value
-
-
-def missing_text(count: int) -> str:
-    """How many figures the recording does not have data for."""
-    figures = "1 figure needs" if count == 1 else f"{count} figures need"
-    return f"{figures} data this recording lacks"
 
 
 def _row(fact: Fact) -> Markup:
