@@ -18,7 +18,7 @@ from tests.helpers.opening import open_file
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.reports import chrome_counters, chrome_slices, chrome_trace
-from torch_tb_profiler.reports.chrome_counters import efficiency_steps, utilization_buckets
+from torch_tb_profiler.reports.chrome_counters import levels_within, utilization_buckets
 from torch_tb_profiler.reports.chrome_trace import chrome_json, selected_windows
 from torch_tb_profiler.reports.chrome_tracks import Event
 from torch_tb_profiler.storage.locations import open_location
@@ -167,7 +167,8 @@ def test_counters_agree_with_counting_moments(samples: Path) -> None:
     places = (edges - start_ns) // 1000
     for low, high, value in zip(places[:-1], places[1:], busy[:-1], strict=True):
         assert value == pytest.approx((filled[low:high] > 0).mean(), abs=1e-9)
-    moments, level = efficiency_steps(profile, int(start_ns), int(end_ns))
+    assert profile.filled is not None
+    moments, level = levels_within(profile.filled, int(start_ns), int(end_ns))
     for moment, value in zip(moments[:-1].tolist(), level[:-1].tolist(), strict=True):
         place = int((moment - start_ns) // 1000)
         assert value == pytest.approx(min(filled[place], 1.0), abs=1e-9)

@@ -1,6 +1,8 @@
-"""GPU utilization and est. SM efficiency as counter events of a Chrome trace.
+"""GPU utilization, est. SM efficiency, copy bandwidth and the queues of streams as counter events
+of a Chrome trace.
 
-Definitions: ``docs/metrics.md#gpus``. Values that are rounding residue are 0.
+Definitions: ``docs/metrics.md#gpus``, ``docs/views-timeline.md#counters``. Values that are rounding
+residue are 0.
 """
 
 from __future__ import annotations
@@ -9,14 +11,19 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from torch_tb_profiler.analysis.algebra.intervals import total_within
+from torch_tb_profiler.analysis.algebra.intervals import WeightProfile, total_within
 from torch_tb_profiler.analysis.idle.utilization import GpuProfile, gpu_profiles
+from torch_tb_profiler.analysis.kernels.copy_rates import copy_rates
+from torch_tb_profiler.analysis.kernels.launches.streams import busiest_queues
 from torch_tb_profiler.reports.chrome_tracks import Event
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 
 MAX_BUCKETS = 100
+MAX_QUEUES = 8
+"""Streams of one device whose queues are written."""
+
 EDGES_AT_ONCE = 10_000
 """Values that are Python objects at one time: est. SM efficiency has one per start and end."""
 
@@ -24,23 +31,38 @@ EDGES_AT_ONCE = 10_000
 def counter_events(
     trace: Trace, process_of_device: Mapping[int, int | str], windows: tuple[Int64, Int64]
 ) -> Iterator[Event]:
-    """Both counters of every GPU that ran kernels, within each window.
+    """The counters of every device that ran work, within each window.
 
     Args:
         trace: The trace.
         process_of_device: Where viewers show each device.
         windows: Starts and ends, sorted and disjoint.
     """
+    spans = list(zip(*(edges.tolist() for edges in windows), strict=True))
     for device, profile in gpu_profiles(trace).items():
         pid = process_of_device.get(device, device)
-        for start_ns, end_ns in zip(*(edges.tolist() for edges in windows), strict=True):
+        for start_ns, end_ns in spans:
             edges, busy = utilization_buckets(profile, start_ns, end_ns)
             name = f"GPU {device} Utilization"
-            yield from _counter({"name": name, "pid": pid}, "GPU Utilization", edges, busy)
+            identity: Event = {"name": name, "pid": pid}
+            yield from _percentage(identity, "GPU Utilization", edges, busy)
             if profile.filled is not None:
-                edges, filled = efficiency_steps(profile, start_ns, end_ns)
-                name = f"GPU {device} Est. SM Efficiency"
-                yield from _counter({"name": name, "pid": pid}, "Est. SM Efficiency", edges, filled)
+                edges, filled = levels_within(profile.filled, start_ns, end_ns)
+                identity = {"name": f"GPU {device} Est. SM Efficiency", "pid": pid}
+                yield from _percentage(identity, "Est. SM Efficiency", edges, filled)
+    for device, name, series, curve in _levels(trace):
+        identity = {"name": f"GPU {device} {name}", "pid": process_of_device.get(device, device)}
+        for start_ns, end_ns in spans:
+            yield from _counter(identity, series, *levels_within(curve, start_ns, end_ns))
+
+
+def _levels(trace: Trace) -> Iterator[tuple[int, str, str, WeightProfile]]:
+    """Counters that are exact at every moment: device, name, name of the value, values."""
+    for rate in copy_rates(trace):
+        direction = rate.direction or "unknown direction"
+        yield rate.device, f"Copy Bandwidth {direction}", "GB/s", rate.gb_per_s
+    for stream, queue in busiest_queues(trace, MAX_QUEUES)[0]:
+        yield stream.device, f"Stream {stream.stream} Launch Queue", "waiting", queue
 
 
 def utilization_buckets(profile: GpuProfile, start_ns: int, end_ns: int) -> tuple[Int64, Float64]:
@@ -58,12 +80,10 @@ def utilization_buckets(profile: GpuProfile, start_ns: int, end_ns: int) -> tupl
     return edges, np.append(busy, 0.0)
 
 
-def efficiency_steps(profile: GpuProfile, start_ns: int, end_ns: int) -> tuple[Int64, Float64]:
-    """Moments from ``start_ns`` on at which est. SM efficiency changes, and its value from each."""
-    nothing = np.array([start_ns, end_ns], np.int64), np.zeros(2)
-    if profile.filled is None:
-        return nothing
-    moments, level = profile.filled.levels()
+def levels_within(profile: WeightProfile, start_ns: int, end_ns: int) -> tuple[Int64, Float64]:
+    """Moments from ``start_ns`` on at which a profile changes, and its value from each; 0 from
+    ``end_ns`` on."""
+    moments, level = profile.levels()
     inside = (moments > start_ns) & (moments < end_ns)
     before = np.searchsorted(moments, start_ns, side="right") - 1
     first = level[before] if before >= 0 else 0.0
@@ -71,10 +91,14 @@ def efficiency_steps(profile: GpuProfile, start_ns: int, end_ns: int) -> tuple[I
     return edges, np.concatenate(([first], level[inside], [0.0]))
 
 
-def _counter(identity: Event, series: str, edges: Int64, values: Float64) -> Iterator[Event]:
+def _percentage(identity: Event, series: str, edges: Int64, values: Float64) -> Iterator[Event]:
     """A base line of 1, so that the axis reaches it, and the value from each edge on."""
-    base = {series: 1.0}
-    yield {"ph": "C", **identity, "ts": float(edges[0]) / NS_PER_US, "args": base}
+    yield {"ph": "C", **identity, "ts": float(edges[0]) / NS_PER_US, "args": {series: 1.0}}
+    yield from _counter(identity, series, edges, values)
+
+
+def _counter(identity: Event, series: str, edges: Int64, values: Float64) -> Iterator[Event]:
+    """The value from each edge on."""
     for first in range(0, len(edges), EDGES_AT_ONCE):
         part = slice(first, first + EDGES_AT_ONCE)
         for time_ns, value in zip(edges[part].tolist(), values[part].tolist(), strict=True):

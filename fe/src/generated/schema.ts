@@ -26,7 +26,7 @@ export type TimelineTrackKind = "steps" | "merged" | "counter" | "annotations" |
 
 export type TimelineGroupKind = "trace" | "process" | "device" | "levels";
 
-export type TimelineUnit = "pct" | "bytes" | "count";
+export type TimelineUnit = "pct" | "bytes" | "count" | "gb_per_s";
 
 export type TimelineArrayType = "uint8" | "uint16" | "uint32" | "int32" | "float32" | "float64";
 

@@ -1,27 +1,26 @@
-"""The counters of the timeline: GPU use, memory, launch queue, those of the file, and samples."""
+"""The counters of the timeline: of the devices' work, memory, those of the file, and samples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
-from torch_tb_profiler.analysis.algebra.intervals import Intervals
-from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.memory.records import memory_records
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
+from torch_tb_profiler.views.timeline.curves import StepCurve
+from torch_tb_profiler.views.timeline.device_counters import (
+    CounterTitle,
+    counter,
+    device_counters,
+)
 from torch_tb_profiler.views.timeline.sampled import sampled_counters
 from torch_tb_profiler.views.timeline.tracks import (
     Counter,
     Group,
-    TimelineTrack,
-    Unit,
     device_titles,
     group_of_row,
 )
@@ -34,29 +33,9 @@ _ALLOCATED = "Bytes in live allocations, as reported by the allocator."
 _RESERVED = "Bytes reserved by the allocator, used or not."
 
 
-class _Title(NamedTuple):
-    title: str
-    help: str | None
-    unit: Unit | None
-
-
-_UTILIZATION = _Title("GPU utilization", "Share of time in which at least one kernel ran.", "pct")
-_EFFICIENCY = _Title(
-    "Est. SM efficiency",
-    "Estimated: mean blocks per SM of the running kernels, capped at 1.",
-    "pct",
-)
-_QUEUE = _Title(
-    "Launch queue length",
-    "Launched device work that has not started, from the start of the launching call to the "
-    "start of the work. Work without a recorded launch is left out.",
-    "count",
-)
-
-
 def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]:
     """All counters of ``trace``, those of one group together in their order, samples last, and how
-    many of the file are left out because it has more than :data:`MAX_FILE_COUNTERS`.
+    many are left out: of the file beyond :data:`MAX_FILE_COUNTERS`, and of streams.
 
     Args:
         trace: The trace.
@@ -64,75 +43,14 @@ def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]
     """
     known = {group.key: group for group in groups}
     retained, left_out = _most_counted(trace.counters)
-    candidates = [*_gpu_counters(trace), *_memory_counters(trace, known)]
+    of_devices, queues_left_out = device_counters(trace)
+    candidates = [*of_devices, *_memory_counters(trace, known)]
     candidates += _file_counters(trace, retained, known)
     listed = [
-        replace(counter, track=replace(counter.track, maximum=counter.curve.maximum))
-        for counter in candidates
+        replace(each, track=replace(each.track, maximum=each.curve.maximum)) for each in candidates
     ]
     sampled, more = sampled_counters(trace)
-    return [*listed, *sampled], left_out + more
-
-
-def _counter(key: str, what: _Title, group: Group, curve: Curve) -> Counter:
-    track = TimelineTrack(
-        key,
-        what.title,
-        kind="counter",
-        group=group.key,
-        help=what.help,
-        lanes=1,
-        unit=what.unit,
-    )
-    return Counter(replace(track, device=group.device), group, curve)
-
-
-def device_group(trace: Trace, device: int) -> Group:
-    """The heading of a device."""
-    row: dict[str, object] = {"is_device": True, "device": device}
-    return group_of_row(row, device_titles(trace))
-
-
-def _gpu_counters(trace: Trace) -> list[Counter]:
-    listed = []
-    origin = trace.meta.start_ns
-    kind = device_kind(trace)
-    utilization = (
-        _UTILIZATION if kind is None else _UTILIZATION._replace(title=f"{kind.name} utilization")
-    )
-    for device, profile in gpu_profiles(trace).items():
-        group = device_group(trace, device)
-        busy = _busy_curve(profile.busy, origin)
-        listed.append(_counter(f"d{device}.utilization", utilization, group, busy))
-        if profile.filled is not None:
-            edges, level = profile.filled.levels()
-            curve = MeanCurve.of_levels(edges - origin, level * 100)
-            key = f"d{device}.efficiency"
-            listed.append(_counter(key, _EFFICIENCY, group, curve))
-        queue = _queue_curve(trace, device)
-        if queue is not None:
-            key = f"d{device}.queue"
-            listed.append(_counter(key, _QUEUE, group, queue))
-    return listed
-
-
-def _busy_curve(busy: Intervals, origin_ns: int) -> MeanCurve:
-    edges = np.column_stack(busy).reshape(-1) - origin_ns
-    return MeanCurve.of_levels(edges, np.tile((100.0, 0.0), len(busy.start_ns)))
-
-
-def _queue_curve(trace: Trace, device: int) -> StepCurve | None:
-    work = trace.device_work.filter(
-        (pl.col("device") == device) & pl.col("launch").is_not_null()
-    ).select("launch", "start_ns")
-    launched = trace.slices["start_ns"].gather(work["launch"]).to_numpy()
-    begun = work["start_ns"].to_numpy()
-    waits = begun > launched
-    if not waits.any():
-        return None
-    return StepCurve.of_ranges(
-        launched[waits] - trace.meta.start_ns, begun[waits] - trace.meta.start_ns
-    )
+    return [*listed, *sampled], left_out + queues_left_out + more
 
 
 def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
@@ -159,8 +77,8 @@ def _memory_counters(trace: Trace, known: dict[str, Group]) -> list[Counter]:
             if not values[given].any():
                 continue  # not measured: allocators without a pool say 0 throughout
             curve = StepCurve(time[given], values[given].astype(np.float64))
-            title = _Title(f"{device.label} memory {name}", help_, "bytes")
-            listed.append(_counter(f"m{number}.{name}", title, group, curve))
+            title = CounterTitle(f"{device.label} memory {name}", help_, "bytes")
+            listed.append(counter(f"m{number}.{name}", title, group, curve))
     return listed
 
 
@@ -193,8 +111,8 @@ def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) 
         series = trace.text(part["series_code"][0])
         title = name if series in (None, "", name) else f"{name}: {series}"
         if len(time):
-            what = _Title(title, None, None)
-            listed.append(_counter(f"c{number}", what, group, StepCurve(time, value)))
+            what = CounterTitle(title, None, None)
+            listed.append(counter(f"c{number}", what, group, StepCurve(time, value)))
     return listed
 
 

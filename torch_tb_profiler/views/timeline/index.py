@@ -16,7 +16,8 @@ from torch_tb_profiler.trace.columns import Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline import categories
-from torch_tb_profiler.views.timeline.counters import counters, device_group
+from torch_tb_profiler.views.timeline.counters import counters
+from torch_tb_profiler.views.timeline.device_counters import device_group
 from torch_tb_profiler.views.timeline.merged import LANE_TITLES, device_activity
 from torch_tb_profiler.views.timeline.rows import LaneOrder, lane_order
 from torch_tb_profiler.views.timeline.tracks import (

@@ -34,7 +34,7 @@ TrackKind = Literal[
     "levels",
 ]
 GroupKind = Literal["trace", "process", "device", "levels"]
-Unit = Literal["pct", "bytes", "count"]
+Unit = Literal["pct", "bytes", "count", "gb_per_s"]
 
 
 class Tree(IntEnum):

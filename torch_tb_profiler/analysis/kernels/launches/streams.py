@@ -69,6 +69,22 @@ def streams(trace: Trace) -> tuple[Stream, ...]:
     )
 
 
+def busiest_queues(trace: Trace, limit: int) -> tuple[list[tuple[Stream, WeightProfile]], int]:
+    """Per device the streams with most work, at most ``limit`` of it, in which work ever waited,
+    with their queues, by device and number; and how many such streams are left out. Work whose
+    stream is unknown is none."""
+    waited: dict[int, list[tuple[Stream, WeightProfile]]] = {}
+    for stream in streams(trace):
+        queue = stream.queue
+        if min(stream.device, stream.stream) >= 0 and queue is not None and queue.levels()[1].any():
+            waited.setdefault(stream.device, []).append((stream, queue))
+    listed = []
+    for queues in waited.values():
+        most = sorted(queues, key=lambda each: -len(each[0].rows))[:limit]
+        listed += sorted(most, key=lambda each: each[0].stream)
+    return listed, sum(map(len, waited.values())) - len(listed)
+
+
 def _stream(
     rows: Int64,
     times: tuple[Int64, Int64, Int64],
