@@ -48,6 +48,24 @@ test("a range is dragged, typed and moved by keys and wheel; saved selections ar
   expect(address(page)).not.toContain("aggregations=");
 });
 
+test("a drag over the bars selects; a click chooses one", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#${RUN}&view=iterations`);
+  const canvas = page.getByRole("img", { name: /^Chart: Iteration time/ });
+  const box = await canvas.boundingBox();
+  const slider = await page.getByRole("slider", { name: "First selected iteration" }).boundingBox();
+  if (box === null || slider === null) throw new Error("no chart");
+  const left = slider.x + slider.width;
+  const barPx = (box.x + box.width - left) / 6;
+  await page.mouse.move(left + 3.5 * barPx, box.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(left + 1.5 * barPx, box.y + 100, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(() => address(page)).toContain("steps=6:8");
+  expect(address(page)).not.toContain("iteration=");
+  await page.mouse.click(left + 2.5 * barPx, box.y + 100);
+  await expect.poll(() => address(page)).toContain("iteration=7");
+});
+
 test("iterations by a key node apply to every view; an unknown one suggests others", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RUN}&view=overview`);
   await page.getByTitle("Choose steps or a time range").click();

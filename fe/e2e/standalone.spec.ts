@@ -32,15 +32,33 @@ test("a range dragged over the steps becomes the selection of every view", async
   await page.mouse.down();
   await page.mouse.move(...at(0.45), { steps: 6 });
   await page.mouse.up();
-  // The page draws itself again whenever the server is asked for runs: the zoom must stay.
-  await page.waitForResponse(/\/api\/runs$/);
-  await expect(page.getByRole("button", { name: "Reset zoom" })).toBeVisible();
-  await page.getByRole("button", { name: "Use this range as selection" }).click();
-  await expect(page.locator(".chip")).toHaveText(/Steps 6:7/);
+  await expect(page.locator(".chip")).toHaveText(/Steps 6–7/);
   await expect(page.locator('[data-fact="step_count"]')).toHaveText("2");
   await page.getByRole("link", { name: "Operators" }).click();
-  await expect(page.locator(".chip")).toHaveText(/Steps 6:7/);
+  await expect(page.locator(".chip")).toHaveText(/Steps 6–7/);
   await page.getByRole("button", { name: "Remove the selection" }).click();
+  await expect(page.locator(".chip")).toHaveCount(0);
+});
+
+test("steps are typed as people write them; what is not understood is answered under the field", async ({ guarded: page, standalone }) => {
+  await page.goto(standalone.url + HASH);
+  await page.getByTitle("Choose steps or a time range").click();
+  const field = page.getByRole("textbox", { name: "Steps" });
+  await field.fill("6 to x");
+  await field.press("Enter");
+  await expect(field).toHaveAttribute("aria-invalid", "true");
+  await expect(page.locator(".selection-form .problem")).toContainText("'6 to x' is not understood; write 5, 3-5");
+  expect(page.url()).not.toContain("steps=");
+  await expect(page.locator(".chip")).toHaveCount(0);
+  for (const [text, shown, address] of [["6-7", "Steps 6–7", "6:7"], ["6..8", "Steps 6–8", "6:8"], ["6,8", "Steps 6,8", "6,8"], ["last 3", "Steps 8–10", "8:10"]] as const) {
+    await field.fill(text);
+    await field.press("Enter");
+    await expect(page.locator(".chip")).toHaveText(shown);
+    expect(decodeURIComponent(page.url())).toContain(`steps=${address}`);
+    await page.getByTitle("Choose steps or a time range").click();
+  }
+  await field.fill("all");
+  await field.press("Enter");
   await expect(page.locator(".chip")).toHaveCount(0);
 });
 
@@ -148,7 +166,7 @@ test("a time range is typed, and removed", async ({ guarded: page, standalone })
   await expect(events).toHaveText(/^1.580 rows$/);
   await page.getByRole("button", { name: "Whole trace" }).click();
   await expect(page.getByText("This trace has steps 2 to 6.")).toBeVisible();
-  await expect(page.getByLabel("Steps")).toHaveAttribute("placeholder", "2 or 2:6");
+  await expect(page.getByLabel("Steps")).toHaveAttribute("placeholder", "2 or 2-6");
   // Counted from the beginning of the recording, which is 4369105438793.113 in trace time.
   await page.getByLabel("From, ms").fill("1 µs");
   await page.getByLabel("To, ms").fill("100");

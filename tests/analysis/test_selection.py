@@ -61,7 +61,7 @@ def test_what_is_wrong_with_steps_is_said() -> None:
     with pytest.raises(SelectionError, match="'5:3' ends before it begins"):
         selected_steps(STEPS, Selection(steps="5:3"))
     many = trace([step(number, 10 * number, 10) for number in range(7)])
-    with pytest.raises(SelectionError, match="it has 0, 1, 2, 3, 4 … 6"):
+    with pytest.raises(SelectionError, match="has steps 0, 1, 2, 3, 4 … 6"):
         selected_steps(many, Selection(steps="9"))
 
 

@@ -54,6 +54,7 @@ def test_without_a_program_an_example_is_printed(run: Run) -> None:
 
 def test_steps_are_read_as_a_range_with_both_ends() -> None:
     assert (parse_steps("5"), parse_steps("0:7")) == ((5, 5), (0, 7))
+    assert parse_steps("0-7") == parse_steps("0..7") == (0, 7)
 
 
 def test_arguments_of_the_program_are_unchanged() -> None:

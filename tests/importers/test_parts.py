@@ -30,6 +30,8 @@ def test_parts_in_words(unit: Unit, text: str, in_words: str) -> None:
         ("us", ":5", 0, 5000),
         ("steps", "7", 7, 7),
         ("steps", "7:9", 7, 9),
+        ("steps", "7-9", 7, 9),
+        ("steps", "7..9", 7, 9),
         ("steps", " 0 : 0 ", 0, 0),
     ],
 )

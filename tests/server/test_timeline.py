@@ -361,6 +361,7 @@ def test_selected_steps_and_exact_names(tmp_path: Path) -> None:
     ranges = ask("timeline/steps?steps=8").get_json()["ranges"]
     assert ranges == [{"start_ns": 100_000, "end_ns": 200_000}]
     assert ask("timeline/steps?steps=9").status_code == 400
+    assert ask("timeline/steps?steps=last%201").get_json()["steps"] == "8"
     exact = ask("timeline/search?q==aten::add").get_json()
     assert (exact["query"], exact["count"], exact["name_count"]) == ("=aten::add", 2, 1)
     assert ask("timeline/search?q=aten::add").get_json()["count"] == 3

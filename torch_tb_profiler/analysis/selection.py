@@ -17,8 +17,8 @@ class Selection(Struct, frozen=True):
     are asked, they declare themselves (``views/parameters.py``).
 
     Attributes:
-        steps: None for all, else the text of the parameter: step names, ranges with both ends
-            included, comma separated: ``"5"``, ``"5:8"``, ``"5:"``, ``"3,5:8"``.
+        steps: None for all, else the text of the parameter (``steps/step_text.py``): ``"5"``,
+            ``"5:8"``, ``"5-8"``, ``"3,5:8"``, ``"last 3"``.
         start_ns: Start of a time range (trace time), None for open.
         end_ns: End of the time range, not included, None for open.
         group_by: How rows are grouped; None means the view's default.

@@ -12,7 +12,7 @@ DEFAULT_SAMPLE_MS = 100
 LONGEST_SAMPLE_MS = 3_600_000
 MOST_STEPS = 10**9
 NAME = re.compile(r"[^\s/\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}")
-STEPS = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
+STEPS = re.compile(r"([0-9]{1,9})(?:(?::|-|\.\.)([0-9]{1,9}))?")
 
 _EPILOG = """\
 The program keeps its output, input, signals and exit code. By default steps 5 to 9 are

@@ -19,7 +19,7 @@ END_NS = 2**62
 _MARK = "/only "
 _TIME = r"\d{1,15}(?:\.\d{1,3})?"
 _TIMES = re.compile(rf"\s*({_TIME})?\s*:\s*({_TIME})?\s*", re.ASCII)
-_STEPS = re.compile(r"\s*(\d{1,18})\s*(?::\s*(\d{1,18})\s*)?", re.ASCII)
+_STEPS = re.compile(r"\s*(\d{1,18})\s*(?:(?::|-|\.\.)\s*(\d{1,18})\s*)?", re.ASCII)
 
 
 class RecordingPart(Struct, frozen=True):
@@ -77,7 +77,7 @@ class RecordingPart(Struct, frozen=True):
             part = cls(unit, start or 0, END_NS if end is None else end)
         else:
             if match is None:
-                raise ValueError(f"{text!r} names no steps: write 5 or 5:8.")
+                raise ValueError(f"{text!r} names no steps: write 5 or 5-8.")
             part = cls(unit, int(match[1]), int(match[2] or match[1]))
         if part.last < part.first or (unit == "us" and part.last == part.first):
             raise ValueError(f"{text!r} ends before it starts.")

@@ -183,8 +183,13 @@ class TimelineStretchPayload(msgspec.Struct, frozen=True):
 
 
 class TimelineStepsAnswer(Answer, kw_only=True):
-    """``/timeline/steps``: where the selected steps lie; steps that touch are one stretch."""
+    """``/timeline/steps``: where the selected steps lie; steps that touch are one stretch.
 
+    Attributes:
+        steps: The shortest text that means the same steps (``3:5,8``); None for all.
+    """
+
+    steps: str | None
     ranges: list[TimelineStretchPayload]
 
 

@@ -125,7 +125,7 @@ SELECTION = (
         "steps",
         "steps",
         "A:B",
-        "steps by number: 5, 5:8 (both included), 3,5:8",
+        "steps: 5, 5:8 or 5-8 (both included), 3,5:8, 'first 3', 'last 3', or the name of a step",
         has_baseline_option=True,
         persistent=True,
     ),

@@ -89,12 +89,12 @@ function Chip({ kind, title, remove, onRemove, children }: ChipProps) {
   );
 }
 
-/** "Steps 5:8", "12.3 ms range", or null for everything. */
+/** "Steps 5–8", "12.3 ms range", or null for everything. */
 export function selectionText(params: Params): string | null {
   const { steps, start_us: start, end_us: end, phase, domain } = params as Record<string, string | undefined>;
   const parts: string[] = [];
   const one = iterationsByText(params["iterations_by"]) === null ? "Step" : "Iteration";
-  if (steps !== undefined) parts.push(`${one}${/[:,]/.test(steps) ? "s" : ""} ${steps}`);
+  if (steps !== undefined) parts.push(`${one}${/^\d+$/.test(steps) ? "" : "s"} ${steps.replace(/(\d):(\d)/g, "$1–$2")}`);
   if (start !== undefined && end !== undefined) parts.push(`${formatValue(Number(end) - Number(start), "us")} range`);
   else if (start !== undefined) parts.push("from a start time");
   else if (end !== undefined) parts.push("up to an end time");

@@ -1,5 +1,5 @@
 /** A form for the selected steps or time range, with the available ones. */
-import { useState, type SyntheticEvent } from "react";
+import { useId, useState, type SyntheticEvent } from "react";
 
 import { useAnswer, useView } from "../api/hooks";
 import type { TimelineTracksAnswer } from "../generated/schema";
@@ -10,6 +10,7 @@ import { iterationsByQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
 import { navigate } from "../state/urlStore";
 import { PAGE_ROWS } from "../table/useRows";
+import { readSteps } from "./stepsQuery";
 import { clockOf, endText, parseTime, RAW_CLOCK, shownTime, stepsText, type TraceClock } from "./traceClock";
 
 interface Props {
@@ -26,18 +27,30 @@ export function SelectionForm({ params, target, onDone, onChooseIterations }: Pr
   const noun = iterations === null ? "step" : "iteration";
   const clock = useClock(target);
   const [steps, setSteps] = useState(params["steps"] ?? "");
+  const [problem, setProblem] = useState<string | null>(null);
+  const problemId = useId();
   // Null while untouched: then the value in the address stays exactly as it is.
   const [start, setStart] = useState<string | null>(null);
   const [end, setEnd] = useState<string | null>(null);
   const timeParam = (typed: string | null, key: string) => (typed === null || clock === null ? params[key] : parseTime(typed, clock));
-  const apply = (event: SyntheticEvent) => {
-    event.preventDefault();
-    navigate({ steps: steps.trim(), start_us: timeParam(start, "start_us"), end_us: timeParam(end, "end_us") });
+  const apply = async () => {
+    const reading = await readSteps(steps, target, params);
+    if ("problem" in reading) {
+      setProblem(reading.problem);
+      return;
+    }
+    navigate({ steps: reading.steps, start_us: timeParam(start, "start_us"), end_us: timeParam(end, "end_us") });
     onDone();
   };
   const time = (typed: string | null, key: string) => typed ?? (clock === null ? "" : shownTime(params[key], clock));
   return (
-    <form className="selection-form" onSubmit={apply}>
+    <form
+      className="selection-form"
+      onSubmit={(event: SyntheticEvent) => {
+        event.preventDefault();
+        void apply();
+      }}
+    >
       <p className="soft">
         {iterations === null ? "Iterations are the steps of the trace." : `${visibleText(iterations)}.`}{" "}
         <button type="button" className="frame-link" onClick={onChooseIterations}>
@@ -46,8 +59,22 @@ export function SelectionForm({ params, target, onDone, onChooseIterations }: Pr
       </p>
       <label>
         {iterations === null ? "Steps" : "Iterations"}
-        <input className="field" autoFocus placeholder={stepsPlaceholder(names)} value={steps} onChange={(event) => setSteps(event.target.value)} />
+        <input
+          className="field"
+          autoFocus
+          placeholder={stepsPlaceholder(names)}
+          value={steps}
+          aria-invalid={problem !== null}
+          aria-describedby={problemId}
+          onChange={(event) => {
+            setSteps(event.target.value);
+            setProblem(null);
+          }}
+        />
       </label>
+      <p id={problemId} role="status" className={problem === null ? "soft" : "problem"}>
+        {problem === null ? "Such as 5, 3-5, 3,5:8, first 3 or last 3." : visibleText(problem)}
+      </p>
       {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? noun : `${noun}s`} {stepsText(names)}.</p>}
       <TimeField label="From" clock={clock} placeholder={clock?.lengthUs == null ? "the beginning" : "0"} value={time(start, "start_us")} onChange={setStart} />
       <TimeField label="To" clock={clock} placeholder={clock === null ? "" : endText(clock)} value={time(end, "end_us")} onChange={setEnd} />
@@ -89,15 +116,15 @@ function TimeField({ label, clock, placeholder, value, onChange }: TimeFieldProp
 }
 
 function clockHelp(clock: TraceClock): string {
-  const other = "Or drag over a chart of steps or of time, then “Use this range as selection”.";
+  const other = "Or drag over a chart of steps.";
   if (clock.lengthUs === null) return `Times as in the trace file (ts). ${other}`;
   return `Time counts from the beginning of the recording, as on the timeline: 0 to ${endText(clock)} ${clock.scale.label}. ${other}`;
 }
 
 function stepsPlaceholder(names: readonly string[] | null): string {
   const [first, last] = [names?.[0], names?.at(-1)];
-  if (first === undefined || last === undefined) return "5 or 5:8 or 3,5:8";
-  return first === last ? first : `${first} or ${first}:${last}`;
+  if (first === undefined || last === undefined) return "5 or 5-8";
+  return first === last ? first : `${first} or ${first}-${last}`;
 }
 
 /** The names of the steps of the whole trace; null until they are known. */

@@ -19,7 +19,7 @@ interface Props {
   readonly chart: ChartData;
   readonly fileName: string;
   readonly height: number;
-  /** Adds the button "Use this range as selection" while zoomed. */
+  /** Dragging over bars selects them at once; over a curve it zooms, with the button "Use this range as selection". */
   readonly onSelect?: (range: ChartRange) => void;
   /** A click on a bar, by its index among the categories. */
   readonly onPick?: (index: number) => void;
@@ -55,9 +55,11 @@ function DrawnChart({ title, help, chart: chartProp, fileName, height, onSelect,
   const { element, instance } = useECharts();
   const pick = useRef(onPick);
   const pickX = useRef(onPickX);
+  const select = useRef(onSelect);
   useEffect(() => {
     pick.current = onPick;
     pickX.current = onPickX;
+    select.current = onSelect;
   });
   const options = useMemo(
     () => (instance === null ? null : chartOptions(chart, { hidden, colors: chartColors(), widthPx: instance.getWidth() })),
@@ -68,7 +70,14 @@ function DrawnChart({ title, help, chart: chartProp, fileName, height, onSelect,
   useEffect(() => {
     if (instance === null || options === null) return;
     draw(instance, options, chart);
-    const onZoom = (event: unknown) => setZoomed({ options, range: zoomedRange(event, chart) });
+    const onZoom = (event: unknown) => {
+      const range = zoomedRange(event, chart);
+      if (range === null || isCurve(chart) || select.current === undefined) setZoomed({ options, range });
+      else {
+        draw(instance, options, chart);
+        select.current(range);
+      }
+    };
     instance.on("datazoom", onZoom);
     return () => {
       instance.off("datazoom", onZoom);

@@ -624,6 +624,7 @@ export interface TimelineStretchPayload {
 /** `/timeline/steps`: where the selected steps lie; steps that touch are one stretch. */
 export interface TimelineStepsAnswer {
   schema_version: number;
+  steps: string | null;
   ranges: TimelineStretchPayload[];
 }
 

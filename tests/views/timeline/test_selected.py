@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.traces import annotation, op, trace
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.views.timeline.selected import MAX_RANGES, selected_ranges
+from torch_tb_profiler.views.timeline.selected import MAX_RANGES, selected_ranges, selected_text
 
 US = 1000
 # Step 3 follows 2 at once, 4 comes 50 µs later.
@@ -48,3 +48,19 @@ def test_stretches_are_bounded_and_lose_nothing() -> None:
     result = selected_ranges(built, Selection())
     assert len(result) == MAX_RANGES
     assert (result[0][0], result[-1][1]) == (0, (10 * (count - 1) + 5) * US)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (None, None),
+        ("all", None),
+        ("last 2", "3:4"),
+        ("2 - 3", "2:3"),
+        ("4,2", "2,4"),
+        ("2..4", "2:4"),
+    ],
+)
+def test_the_text_of_a_selection_is_the_shortest(steps: str | None, expected: str | None) -> None:
+    built = trace([*STEPS, *(op("aten::add", at, 5) for at in (10, 110, 260))])
+    assert selected_text(built, Selection(steps=steps)) == expected

@@ -7,8 +7,6 @@ Host slices are in a selection by their start; device work by the step of its la
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 from msgspec import Struct
@@ -22,12 +20,12 @@ from torch_tb_profiler.analysis.steps.phases.boundaries import (
 )
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import no_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import PHASES_BY_NAME
+from torch_tb_profiler.analysis.steps.step_text import parse_steps
 from torch_tb_profiler.trace.columns import EPOCH_NS, Bools, Int8, Int32, Int64
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 _NO_NUMBERS = np.empty(0, np.int32)
-_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 def boundaries(selection: Selection) -> Boundaries:
@@ -50,39 +48,20 @@ def time_range(trace: Trace, selection: Selection) -> tuple[int | None, int | No
 
 
 def selected_steps(trace: Trace, selection: Selection) -> Bools:
-    """Mask over ``trace.steps`` of the steps in the selection (by name; ``kept`` is not looked at).
+    """Mask over ``trace.steps`` of the steps in the selection (``step_text.py`` has the grammar).
 
     Raises:
         SelectionError: the text is malformed, or no step of that name exists.
     """
-    names: list[str] = trace.steps["name"].to_list()
+    steps = trace.steps
     if selection.steps is None:
-        return np.ones(len(names), np.bool_)
-    mask = np.zeros(len(names), np.bool_)
-    numbers = [int(name) if _NUMBER.fullmatch(name) else None for name in names]
-    for part in selection.steps.split(","):
-        low, colon, high = part.strip().partition(":")
-        if not colon:
-            hits = [name == low for name in names]
-        else:
-            if not all(_NUMBER.fullmatch(end) for end in (low, high) if end):
-                raise SelectionError(f"steps: {part[:SHOWN_CHARACTERS]!r} is no range like 5:8")
-            first = int(low) if low else None
-            last = int(high) if high else None
-            if first is not None and last is not None and first > last:
-                raise SelectionError(f"steps: {part[:SHOWN_CHARACTERS]!r} ends before it begins")
-            hits = [
-                n is not None and (first is None or n >= first) and (last is None or n <= last)
-                for n in numbers
-            ]
-        if not any(hits):
-            have = ", ".join(name[:SHOWN_CHARACTERS] for name in names[:5])
-            more = f" … {names[-1][:SHOWN_CHARACTERS]}" if len(names) > 5 else ""
-            unknown = part[:SHOWN_CHARACTERS]
-            raise SelectionError(
-                f"steps: no step {unknown!r} in this trace; it has {have or 'none'}{more}"
-            )
-        mask |= np.array(hits, np.bool_)
+        return np.ones(steps.height, np.bool_)
+    order = steps["host_start_ns"].arg_sort()
+    sorted_steps = steps[order]
+    mask = np.empty(steps.height, np.bool_)
+    mask[order.to_numpy()] = parse_steps(
+        selection.steps, sorted_steps["name"].to_list(), sorted_steps["kept"].to_numpy()
+    )
     return mask
 
 

@@ -52,7 +52,7 @@ from torch_tb_profiler.views.timeline.peers import MAX_PEERS, is_collective, pee
 from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice, placed
 from torch_tb_profiler.views.timeline.screen import Viewport
 from torch_tb_profiler.views.timeline.search import MAX_NAME_CODES, codes_matching, find
-from torch_tb_profiler.views.timeline.selected import selected_ranges
+from torch_tb_profiler.views.timeline.selected import selected_ranges, selected_text
 
 MAX_TRACKS = 5000
 """Tracks that are listed: more than any real trace has."""
@@ -208,12 +208,15 @@ def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> Ti
     trace = subject_trace(catalog, subject, wait_s)[1]
     origin_ns = timeline(trace).origin_ns
     with as_bad_parameters():
-        ranges = selected_ranges(cut_trace(trace, subject.selection), subject.selection)
+        split = cut_trace(trace, subject.selection)
+        ranges = selected_ranges(split, subject.selection)
+        steps = selected_text(split, subject.selection)
     return TimelineStepsAnswer(
+        steps=steps,
         ranges=[
             TimelineStretchPayload(start_ns - origin_ns, end_ns - origin_ns)
             for start_ns, end_ns in ranges
-        ]
+        ],
     )
 
 

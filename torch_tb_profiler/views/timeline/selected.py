@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.analysis.selection import Selection
+from msgspec.structs import replace
+
+from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.analysis.steps.masks import selected_steps
+from torch_tb_profiler.analysis.steps.step_text import format_steps
 from torch_tb_profiler.trace.model import Trace
 
 MAX_RANGES = 1000
@@ -26,3 +29,22 @@ def selected_ranges(trace: Trace, selection: Selection) -> list[tuple[int, int]]
         else:
             ranges.append((start, end))
     return ranges
+
+
+def selected_text(trace: Trace, selection: Selection) -> str | None:
+    """The shortest text that means the steps of a selection, however they were written; None for
+    all of the recording, the text itself where no shorter one means the same (names with commas).
+
+    Raises:
+        SelectionError: as ``analysis.selection.selected_steps``.
+    """
+    chosen = selected_steps(trace, selection)
+    if selection.steps is None or selection.steps.strip().lower() == "all":
+        return None
+    names = trace.steps.filter(chosen).sort("host_start_ns")["name"].to_list()
+    text = format_steps(names)
+    try:
+        means_same = (selected_steps(trace, replace(selection, steps=text)) == chosen).all()
+    except SelectionError:
+        return selection.steps
+    return text if means_same else selection.steps

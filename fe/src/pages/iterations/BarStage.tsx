@@ -15,6 +15,8 @@ import { RangeHandle } from "./RangeHandle";
 import type { RangeDraft } from "./useRangeDraft";
 
 const HEIGHT_PX = 240;
+/** A pointer that moves less than this clicks. */
+const CLICK_PX = 4;
 
 interface Props {
   readonly title: string;
@@ -33,6 +35,8 @@ export function BarStage({ title, bars, isPartial, shown, draft, chosen, onChoos
   const [measure, widthPx] = useElementWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [hover, setHover] = useState<{ readonly index: number; readonly x: number } | null>(null);
+  // Where the pointer went down, until it goes up; dragged once it has moved far enough.
+  const press = useRef<{ readonly index: number; readonly clientX: number; dragged: boolean } | null>(null);
   const theme = useTheme();
   const [printings, setPrintings] = useState(0);
   useEffect(() => onPrinting(() => setPrintings((count) => count + 1)), []);
@@ -58,6 +62,10 @@ export function BarStage({ title, bars, isPartial, shown, draft, chosen, onChoos
     const x = clientX - left;
     return x < 0 || x > window.widthPx ? null : { index: iterationAt(x, window), x };
   };
+  const nearestIndex = (clientX: number) => {
+    const left = (canvas.current?.getBoundingClientRect().left ?? 0) + PLOT.left;
+    return iterationAt(clientX - left, window);
+  };
   return (
     <div
       ref={measure}
@@ -71,9 +79,27 @@ export function BarStage({ title, bars, isPartial, shown, draft, chosen, onChoos
         role="img"
         aria-busy={false}
         aria-label={`Chart: ${title}. The table below has every value.`}
-        onClick={({ clientX }) => {
-          const at = positionAt(clientX);
-          if (at !== null) onChoose(at.index);
+        onPointerDown={(event) => {
+          const at = event.button === 0 ? positionAt(event.clientX) : null;
+          if (at === null) return;
+          press.current = { index: at.index, clientX: event.clientX, dragged: false };
+          event.currentTarget.setPointerCapture(event.pointerId);
+        }}
+        onPointerMove={({ clientX }) => {
+          const { current } = press;
+          if (current === null || (!current.dragged && Math.abs(clientX - current.clientX) < CLICK_PX)) return;
+          current.dragged = true;
+          draft.drag(current.index, nearestIndex(clientX));
+        }}
+        onPointerUp={() => {
+          const { current } = press;
+          press.current = null;
+          if (current?.dragged === true) draft.rest();
+          else if (current !== null) onChoose(current.index);
+        }}
+        onPointerCancel={() => {
+          press.current = null;
+          draft.rest();
         }}
       />
       {range !== null &&

@@ -70,6 +70,7 @@ export function IterationChart({ table, fileName }: Props) {
           <Swatch color={UNSELECTED} />
           Not selected
         </li>
+        <li className="soft no-print">Drag over the bars to select; click one for its operators.</li>
       </ul>
       <BarStage title={TITLE} bars={shown} isPartial={shown !== bars} shown={isZoomed ? selected : all} draft={draft} chosen={chosen} onChoose={(index) => navigate({ iteration: names[index], operator_id: null })} />
       <p role="status" className="off-screen">

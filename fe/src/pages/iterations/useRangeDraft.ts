@@ -14,6 +14,8 @@ export interface RangeDraft {
   readonly isMoving: boolean;
   /** Sets one end to an index; `rests` ends the change immediately. */
   readonly put: (end: End, index: number, rests: boolean) => void;
+  /** Shows a range that is being dragged over the bars, from one index to another. */
+  readonly drag: (from: number, to: number) => void;
   /** Moves one end by a number of iterations. */
   readonly move: (end: End, by: number) => void;
   /** Ends the change. */
@@ -50,6 +52,13 @@ export function useRangeDraft(selected: Range | null, names: readonly string[]):
     },
     [names, selected, show, rest],
   );
+  const drag = useCallback(
+    (from: number, to: number) => {
+      clearTimeout(timer.current);
+      show({ first: Math.min(from, to), last: Math.max(from, to) });
+    },
+    [show],
+  );
   const move = useCallback(
     (end: End, by: number) => {
       const now = latest.current ?? selected ?? { first: 0, last: names.length - 1 };
@@ -58,5 +67,5 @@ export function useRangeDraft(selected: Range | null, names: readonly string[]):
     },
     [names, selected, put, rest],
   );
-  return { range: draft ?? selected, isMoving: draft !== null, put, move, rest };
+  return { range: draft ?? selected, isMoving: draft !== null, put, drag, move, rest };
 }
