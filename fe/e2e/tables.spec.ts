@@ -161,6 +161,64 @@ test("copied rows and saved evidence name the recording", async ({ guarded: page
   expect(name).toMatch(/^evidence_launch_bound_h100_bert_small/);
 });
 
+test("a table is copied as Markdown, and a link to it leads there", async ({ guarded: page, standalone }) => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${standalone.url}${BERT}&view=kernels&kernels.filter=name~pytorch_flash`);
+  const copied = async (name: string) => {
+    await card(page, "Kernels").getByRole("button", { name: "Export" }).click();
+    await page.getByRole("button", { name }).click();
+    await expect(page.getByRole("button", { name })).toHaveCount(0);
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  const lines = (await copied("Copy as Markdown")).trimEnd().split("\n");
+  expect(lines).toHaveLength(5);
+  expect(lines[0]).toMatch(/^\*\*h100\\_bert\\_small · .*Kernels\*\*$/);
+  expect(lines[2]).toMatch(/^\| Name \|.*\| Total \(µs\) \|/);
+  expect(lines[4]).toMatch(/^\| flash\\_fwd\\_kernel&lt;/);
+  const link = await copied("Copy link to this table");
+  expect(link).toContain("table=kernels");
+  await page.goto("about:blank");
+  await page.goto(link);
+  await expect(card(page, "Kernels").getByRole("status").first()).toHaveText("showing 1 of 11");
+  await expect(card(page, "Kernels")).toBeFocused();
+});
+
+test("a click on a row's name opens the row", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${BERT}&view=operators`);
+  const row = card(page, "Operators").locator(".grid-row").filter({ hasText: "aten::addmm" });
+  const name = row.getByRole("gridcell").first();
+  await name.click({ position: { x: 80, y: 12 } });
+  await expect(row).toHaveAttribute("aria-expanded", "true");
+  await expect(page.locator(".grid-detail")).toBeVisible();
+  await expect(page).toHaveURL(/operators\.open=/);
+  await name.click({ position: { x: 80, y: 12 } });
+  await expect(row).toHaveAttribute("aria-expanded", "false");
+  // The other cells are read and copied.
+  await row.getByRole("gridcell").nth(2).click();
+  await expect(row).toHaveAttribute("aria-expanded", "false");
+});
+
+test("the wheel scrolls the page over a table, and the table once it is clicked", async ({ guarded: page, standalone }) => {
+  await page.setViewportSize({ width: 1280, height: 500 });
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=kernels`);
+  const grid = card(page, "Kernels").getByRole("treegrid");
+  await expect(grid.getByRole("row").nth(3)).toBeVisible();
+  const main = page.getByRole("main");
+  const tops = async () => [await main.evaluate((box) => box.scrollTop), await grid.evaluate((box) => box.scrollTop)] as const;
+  // To the table: there the wheel still moves the page.
+  await grid.scrollIntoViewIfNeeded();
+  const [before] = await tops();
+  await grid.hover();
+  await page.mouse.wheel(0, 60);
+  await expect.poll(async () => (await tops())[0]).toBeGreaterThan(before);
+  expect((await tops())[1]).toBe(0);
+  await grid.getByRole("gridcell").nth(2).click();
+  const [clicked] = await tops();
+  await page.mouse.wheel(0, 60);
+  await expect.poll(async () => (await tops())[1]).toBeGreaterThan(0);
+  expect((await tops())[0]).toBe(clicked);
+});
+
 test("rows open and close with the arrows, and have their level and position", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_resnet_full&view=modules`);
   const grid = card(page, "Modules").getByRole("treegrid");

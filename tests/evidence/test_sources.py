@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import torch_tb_profiler
 from tests.detectors.scenes import ELEMENTWISE, context, device, finding, launched, load, one_step
 from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op, step, trace
 from torch_tb_profiler.analysis.selection import Selection
@@ -66,12 +68,31 @@ def test_every_source_of_the_samples_leads_to_rows(samples: Path) -> None:
     assert len(seen) >= 8
 
 
+def test_every_source_says_what_comes_first() -> None:
+    """Rows in the order of the view would put anything at the top of the screen."""
+    package = Path(torch_tb_profiler.__file__).parent
+    unsorted, count = [], 0
+    for path in [*(package / "detectors").glob("*.py"), *(package / "evidence").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Dict):
+                continue
+            keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+            if {"view", "table"} <= keys:
+                count += 1
+                unsorted += [] if "sort" in keys else [f"{path.name}:{node.lineno}"]
+    assert count > 30
+    # Its caller adds the sort.
+    assert [each.partition(":")[0] for each in unsorted] == ["gpu_underused.py"]
+
+
 def test_a_straggler_leads_to_the_stragglers(samples: Path) -> None:
     run = {path.name: load(path) for path in sorted((samples / "dlrm_8_ranks").iterdir())}
     advice = finding(
         straggler.detect_across_workers({name: context(of) for name, of in run.items()})
     )
     assert rows_of(advice, run)["worker"][0] == advice.values["worker"]
+    assert advice.spot is not None
+    assert advice.spot.worker == advice.values["worker"]
 
 
 def test_unequal_workers_lead_to_the_mean_of_each_the_busiest_first() -> None:

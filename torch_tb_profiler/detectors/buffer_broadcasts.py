@@ -62,6 +62,7 @@ def detect(context: Context) -> Finding | None:
             "view": "distributed",
             "table": "collectives",
             "filter": f"name={calls['name'][0]}",
+            "sort": "-calls",
         },
         architecture=context.architecture_name,
         time=time,

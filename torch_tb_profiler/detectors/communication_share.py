@@ -36,7 +36,7 @@ def detect(context: Context) -> Finding | None:
         None if text == "pipeline" else gain_us(context, exposed.time),
         values={"pairs_share": exposed.peer_to_peer_ns / exposed.exposed_ns * 100},
         evidence=summarize_collectives(context, EVIDENCE),
-        source={"view": "distributed", "table": "collectives"},
+        source={"view": "distributed", "table": "collectives", "sort": "-total_us"},
         architecture=context.architecture_name,
         variant=text,
         time=exposed.time,

@@ -32,6 +32,6 @@ def detect(context: Context) -> Finding | None:
         float(devices.height),
         None,
         evidence=build_table(EVIDENCE, devices),
-        source={"view": "overview", "table": "gpus"},
+        source={"view": "overview", "table": "gpus", "sort": "-utilization_pct"},
         architecture=context.architecture_name,
     )

@@ -51,7 +51,7 @@ def detect(context: Context) -> Finding | None:
         launches,
         None,
         evidence=build_table(EVIDENCE, rows),
-        source={"view": "overview", "table": "steps"},
+        source={"view": "overview", "table": "steps", "sort": "-total_us"},
         spot=next((context.spot(at, at + dur, slice_id) for at, dur, slice_id in first), None),
         at_stake_us=context.step_ns / NS_PER_US,
     )

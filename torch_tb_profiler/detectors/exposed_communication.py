@@ -43,7 +43,12 @@ def detect(context: Context) -> Finding | None:
             "pairs_share": exposed.peer_to_peer_ns / exposed.exposed_ns * 100,
         },
         evidence=summarize_collectives(context, EVIDENCE),
-        source={"view": "distributed", "table": "overlap", "filter": f"step={ALL_STEPS}"},
+        source={
+            "view": "distributed",
+            "table": "overlap",
+            "filter": f"step={ALL_STEPS}",
+            "sort": "-communication_us",
+        },
         architecture=context.architecture_name,
         variant=text,
         time=exposed.time,

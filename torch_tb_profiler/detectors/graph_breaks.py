@@ -55,7 +55,12 @@ def detect(context: Context) -> Finding | None:
         lost_ns / NS_PER_US,
         values={"entering": context.share_pct(lost_ns)},
         evidence=build_table(EVIDENCE, rows.head(MAX_ROWS)),
-        source={"view": "operators", "table": "operators", "filter": "name~Torch-Compiled Region"},
+        source={
+            "view": "operators",
+            "table": "operators",
+            "filter": "name~Torch-Compiled Region",
+            "sort": "-host_total_us",
+        },
         time=time,
         spot=context.spot(start_ns, start_ns + longest["dur_ns"], longest["id"]),
     )

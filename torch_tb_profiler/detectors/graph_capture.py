@@ -19,7 +19,7 @@ def detect(context: Context) -> Finding | None:
     """No device works while the host captures or instantiates graphs, for more than the threshold
     of the step. It happens once per graph, so no gain is estimated; in most of several steps it
     happens again and again."""
-    source = {"view": "idle", "table": "gaps"}
+    source = {"view": "idle", "table": "gaps", "sort": "-duration_us"}
     idle = idle_causes(context.trace).intervals[IdleCause.GRAPH_CAPTURE]
     windows = context.windows
     captured = int((total_within(idle, windows.start_ns, windows.end_ns) > 0).sum())

@@ -78,6 +78,7 @@ def detect(context: Context) -> Finding | None:
             "view": "kernels",
             "table": "kernels",
             "filter": filter_clause("name", str(rows["kernel"][0])),
+            "sort": "-total_us",
         },
         architecture=context.architecture_name,
         variant="custom" if mostly_custom else "default",

@@ -111,6 +111,7 @@ def detect(context: Context) -> Finding | None:
             "table": "kernels",
             "group_by": "name+operator+launch",
             "filter": f"mean_est_achieved_occupancy_pct<{known.threshold:g}",
+            "sort": "-total_us",
         },
         architecture=context.architecture_name,
         time=kernel_intervals(context, kernels),

@@ -81,6 +81,7 @@ def detect(context: Context) -> Finding | None:
             "table": "kernels",
             "group_by": "name+operator+launch",
             "filter": "mean_blocks_per_sm<1",
+            "sort": "-total_us",
         },
         architecture=context.architecture_name,
         time=kernel_intervals(context, few),

@@ -43,7 +43,7 @@ def detect(context: Context) -> Finding | None:
             "capacity_gib": worst["memory_bytes"] / 1024**3,
         },
         evidence=build_table(EVIDENCE, peaks, REASONS),
-        source={"view": "memory", "table": "memory_peaks"},
+        source={"view": "memory", "table": "memory_peaks", "sort": "-peak_reserved_bytes"},
         architecture=context.architecture_name,
         spot=_around(context, worst["peak_ns"]),
     )

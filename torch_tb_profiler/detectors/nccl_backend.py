@@ -44,6 +44,6 @@ def detect(context: Context) -> Finding | None:
         newest,
         None,
         evidence=build_table(EVIDENCE, pl.DataFrame({"backend": used}, EVIDENCE.polars_schema())),
-        source={"view": "distributed", "table": "collectives"},
+        source={"view": "distributed", "table": "collectives", "sort": "-total_us"},
         architecture=context.architecture_name,
     )

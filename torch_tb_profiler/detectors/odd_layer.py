@@ -80,6 +80,7 @@ def detect(context: Context) -> Finding | None:
             "table": "groups",
             "group_by": "modules",
             "filter": filter_clause("path", rows["layer"][0]),
+            "sort": "-gpu_total_us,-cpu_total_us",
         },
         architecture=context.architecture_name,
         spot=context.spot(start_ns, start_ns + call["dur_ns"], call["id"]),

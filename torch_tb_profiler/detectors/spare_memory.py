@@ -46,7 +46,7 @@ def detect(context: Context) -> Finding | None:
             "idle": idle.share_pct,
         },
         evidence=build_table(EVIDENCE, peaks.sort(pl.col("used_pct")), REASONS),
-        source={"view": "memory", "table": "memory_peaks"},
+        source={"view": "memory", "table": "memory_peaks", "sort": "-peak_reserved_bytes"},
         architecture=context.architecture_name,
         spot=worst_gap(context, idle.time),
     )

@@ -10,7 +10,7 @@ import polars as pl
 from torch_tb_profiler.analysis.communication.arrivals import arrivals
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.steps.selected_collectives import selected_matching
-from torch_tb_profiler.evidence.collective_waits import exposed_arrivals, longest_wait
+from torch_tb_profiler.evidence.collective_waits import exposed_arrivals, latest_arrival
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.knowledge.advice import entry
@@ -58,9 +58,9 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
             "arrived_last_pct": late.height / rows.filter(pl.col("worker") == worst).height * 100,
         },
         evidence=stragglers_table(matching),
-        source={"view": "distributed", "table": "stragglers"},
+        source={"view": "distributed", "table": "stragglers", "sort": "-delay_us"},
         architecture=context.architecture_name,
-        spot=longest_wait(waits, matching, contexts),
+        spot=latest_arrival(rows, worst, matching, contexts),
         at_stake_us=delay_ns / NS_PER_US,
     )
 

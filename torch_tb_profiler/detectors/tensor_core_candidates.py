@@ -62,7 +62,12 @@ def detect(context: Context) -> Finding | None:
             "no_gain_yet": gain.no_gain_yet,
         },
         evidence=off.evidence,
-        source={"view": "kernels", "table": "kernels", "filter": "tensor_core_used=no"},
+        source={
+            "view": "kernels",
+            "table": "kernels",
+            "filter": "tensor_core_used=no",
+            "sort": "-total_us",
+        },
         architecture=context.architecture_name,
         time=kernel_intervals(context, candidates),
         spot=longest_kernel(context, candidates),

@@ -67,7 +67,12 @@ def detect(context: Context) -> Finding | None:
             "no_gain_yet": gain.no_gain_yet,
         },
         evidence=off.evidence,
-        source={"view": "operators", "table": "operators", "filter": "tensor_core_eligible=yes"},
+        source={
+            "view": "operators",
+            "table": "operators",
+            "filter": "tensor_core_eligible=yes",
+            "sort": "-device_self_us",
+        },
         architecture=context.architecture_name,
         time=kernel_intervals(context, kernels),
         spot=longest_kernel(context, kernels),

@@ -52,7 +52,7 @@ def detect(context: Context) -> Finding | None:
             "meanwhile": f"the host is in {call}" if call else "no single call holds the host",
         },
         evidence=gap_table(context, idle.time, EVIDENCE),
-        source={"view": "idle", "table": "gaps"},
+        source={"view": "idle", "table": "gaps", "sort": "-duration_us"},
         architecture=context.architecture_name,
         variant="graphs" if 2 * total(behind) > total(idle.time) else "default",
         time=idle.time,

@@ -163,3 +163,22 @@ def longest_wait(
     context = contexts[worker]
     slice_id = int(records(context.trace).frame["work"][row["record"]])
     return context.spot(row["start_ns"], row["start_ns"] + row["wait_ns"], slice_id, worker)
+
+
+def latest_arrival(
+    arrived: pl.DataFrame, straggler: int, matching: Matching, contexts: Mapping[str, Context]
+) -> Spot | None:
+    """What a straggler did while the others waited longest for it: on its own timeline from the
+    first arrival to the end of the collective, with its own kernel; None if it was never last."""
+    late = arrived.filter((pl.col("worker") == straggler) & pl.col("is_last"))
+    waits = arrived.group_by("match").agg(pl.col("wait_ns").max().alias("longest_ns"))
+    order = ["longest_ns", "start_ns"]
+    rows = late.join(waits, on="match").sort(order, descending=[True, False])
+    if rows.is_empty():
+        return None
+    row = rows.row(0, named=True)
+    worker, start_ns = matching.workers[straggler], row["start_ns"]
+    context = contexts[worker]
+    slice_id = int(records(context.trace).frame["work"][row["record"]])
+    first_ns = max(start_ns - row["longest_ns"], context.trace.meta.start_ns)
+    return context.spot(first_ns, start_ns + row["duration_ns"], slice_id, worker)

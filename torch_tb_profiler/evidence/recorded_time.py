@@ -72,7 +72,9 @@ def recorded_time(trace: Trace) -> Note | None:
     if len(sentences) == 1:
         return None
     frame = pl.DataFrame([*parts, *types], schema=EVIDENCE.polars_schema(), orient="row")
-    source = {"view": "phases", "table": "recorded_step_trace"} if parts else {}
+    source = (
+        {"view": "phases", "table": "recorded_step_trace", "sort": "-total_us"} if parts else {}
+    )
     evidence = plain_evidence(TITLE, build_table(EVIDENCE, frame, REASONS), source)
     return Note("advice", CODE, "info", " ".join(sentences), evidence)
 

@@ -66,6 +66,6 @@ def snapshot_memory(trace: Trace) -> Note | None:
         "says which code holds it."
     )
     table = pl.DataFrame(rows, schema=EVIDENCE.polars_schema(), orient="row")
-    source = {"view": "snapshot", "table": "by_stack"}
+    source = {"view": "snapshot", "table": "by_stack", "sort": "-size_bytes"}
     evidence = plain_evidence(TITLE, build_table(EVIDENCE, table, REASONS), source)
     return Note("advice", CODE, "info", text, evidence)

@@ -33,7 +33,12 @@ def operator_source(context: Context, name_code: int) -> dict[str, str] | None:
     name = context.trace.text(name_code)
     if name is None or not (codes == name_code).any():
         return None
-    return {"view": "operators", "table": "operators", "filter": filter_clause("name", name)}
+    return {
+        "view": "operators",
+        "table": "operators",
+        "filter": filter_clause("name", name),
+        "sort": "-host_self_us",
+    }
 
 
 def heaviest_operator_source(

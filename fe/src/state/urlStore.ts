@@ -149,6 +149,18 @@ function hrefOf(params: Params): string {
   return `${pathname}${search}#${formatFragment(params)}`;
 }
 
+/**
+ * The whole address of the page with `extra`, to send to somebody: inside TensorBoard that of TensorBoard, where the address
+ * of the frame would show the page without it.
+ */
+export function pageLink(extra: Params = {}): string {
+  const params = { ...current, ...extra };
+  const host = readableHost();
+  const { origin, pathname, search } = (host ?? window).location;
+  const fragment = host === null ? `#${formatFragment(params)}` : mergeHostFragment(host.location.hash, PLUGIN_NAME, params);
+  return origin + pathname + search + fragment;
+}
+
 export function useParams(): Params {
   return useSyncExternalStore(subscribe, () => current);
 }

@@ -11,18 +11,20 @@ interface Props {
   readonly row: Row;
   readonly width: number;
   readonly active: boolean;
+  /** Whether a click opens or closes the row. */
+  readonly opens: boolean;
   readonly id: string;
   readonly lead?: ReactNode;
   readonly leadWidth?: number;
   readonly tail?: ReactNode;
 }
 
-export function Cell({ view, row, width, active, id, lead, leadWidth = 0, tail }: Props) {
+export function Cell({ view, row, width, active, opens, id, lead, leadWidth = 0, tail }: Props) {
   const value = view.shown(row);
   const bounds = value === null ? view.bounds(row) : null;
   const text = bounds === null ? cellText(view, value) : boundsText(bounds);
   const isFaint = (value === null && bounds === null) || value === 0;
-  const kind = `${view.numeric ? " number" : ""}${isFaint ? " null" : ""}${active ? " active" : ""}`;
+  const kind = `${view.numeric ? " number" : ""}${isFaint ? " null" : ""}${active ? " active" : ""}${opens ? " opens" : ""}`;
   return (
     <div id={id} role="gridcell" className={`grid-cell${kind}`} style={{ width }} title={bounds === null ? rowTitle(view, row) : boundsTitle(bounds)}>
       {lead}

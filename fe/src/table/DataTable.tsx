@@ -102,6 +102,7 @@ export function DataTable(props: DataTableProps) {
           control={control}
           shown={shown}
           fileName={props.fileName}
+          address={address}
           searchable={table.row_count > SHORT}
           filtersOpen={filtersOpen}
           onToggleFilters={() => setFiltersOpen(!filtersOpen)}

@@ -9,6 +9,7 @@ import { CellMenu, type MenuTarget } from "./CellMenu";
 import { handleKey, type GridState, type Position } from "./gridKeys";
 import { drawnLines, lineKey } from "./gridLines";
 import { DetailRow, GridRow } from "./GridRow";
+import { usePageWheel } from "./pageWheel";
 
 interface Props extends GridState {
   readonly id: string;
@@ -34,6 +35,7 @@ const DETAIL_GUESS_PX = 240;
 export function GridBody(props: Props) {
   const { items, layout, more, headRows } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  usePageWheel(scroller);
   const [active, setActive] = useState<Position | null>(null);
   const [menu, setMenu] = useState<MenuTarget | null>(null);
   const lines = drawnLines(items);

@@ -30,6 +30,7 @@ interface RowProps {
 export function GridRow({ grid, item, itemIndex, rowIndex, style, active, cellId, onActive, onMenu }: RowProps) {
   const { layout, label, mode, onToggle, choice } = grid;
   const isChosen = choice?.id === item.id;
+  const opens = item.expander === "open" || item.expander === "closed";
   const kind = `${item.detailOpen ? " open" : ""}${choice === null ? "" : " choosable"}${isChosen ? " chosen" : ""}`;
   return (
     <div role="row" aria-rowindex={rowIndex} aria-selected={choice === null ? undefined : isChosen} {...treeProps(item)} className={`grid-row${kind}`} style={style}>
@@ -43,11 +44,13 @@ export function GridRow({ grid, item, itemIndex, rowIndex, style, active, cellId
             style={{ display: "contents" }}
             onClick={({ target }) => {
               onActive(at);
-              // Selecting text to copy it, or opening the row, does not choose it.
-              const isOther = document.getSelection()?.isCollapsed === false || (target as Element).closest("button") !== null;
-              if (!isOther) choice?.onChoose(item.row);
+              // Selecting text to copy it, or a button, neither opens nor chooses the row.
+              const isOther = document.getSelection()?.isCollapsed === false || (target as Element).closest("button, a") !== null;
+              if (isOther) return;
+              if (isLabel && opens) onToggle(item.id);
+              else choice?.onChoose(item.row);
             }}
-            onDoubleClick={item.expander === null ? undefined : () => onToggle(item.id)}
+            onDoubleClick={!opens || isLabel ? undefined : () => onToggle(item.id)}
             onContextMenu={(event) => {
               event.preventDefault();
               onActive(at);
@@ -59,6 +62,7 @@ export function GridRow({ grid, item, itemIndex, rowIndex, style, active, cellId
               view={view}
               row={item.row}
               width={layout.widths.get(key) ?? view.width}
+              opens={isLabel && opens}
               active={active?.item === itemIndex && active.column === column}
               lead={isLabel ? <Twisty item={item} onToggle={onToggle} /> : undefined}
               leadWidth={isLabel && item.expander !== null ? item.depth * INDENT_PX + TWISTY_PX : 0}

@@ -19,6 +19,8 @@ interface Props {
   readonly control: TableStateControl;
   readonly shown: ShownRows;
   readonly fileName: string;
+  /** What the address calls the table; null inside a row. */
+  readonly address: string | null;
   /** False when all rows are visible at once. */
   readonly searchable: boolean;
   readonly filtersOpen: boolean;
@@ -83,7 +85,7 @@ export function Toolbar(props: Props) {
         {() => <ColumnMenu views={props.views} layout={layout} reasons={props.reasons} />}
       </Popover>
       <Popover label="Export" title="Save what is shown">
-        {(close) => <ExportMenu table={table} fileName={props.fileName} hidden={layout.hidden} exportRows={props.exportRows} onDone={close} />}
+        {(close) => <ExportMenu table={table} fileName={props.fileName} hidden={layout.hidden} visible={layout.visible} address={props.address} exportRows={props.exportRows} onDone={close} />}
       </Popover>
     </div>
   );

@@ -1,4 +1,4 @@
-"""The grammar in which people write the steps that they mean; one for page, command line and API."""
+"""The grammar in which people write steps; one for page, command line and API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _NOUN = re.compile(r"(?:(?:profiler)?steps?|iterations?)\s*#?\s*|#\s*", re.IGNORECASE)
 _END = re.compile(r"(first|last)(?:\s*([0-9]{1,18}))?(?:\s+(?:steps?|iterations?))?", re.IGNORECASE)
 _RANGE = re.compile(
-    r"(-?[0-9]{1,18})?\s*(?::|\.\.\.?|…|-|–|—|\bto\b)\s*(-?[0-9]{1,18})?",  # noqa: RUF001
+    r"(-?[0-9]{1,18})?\s*(?::|\.\.\.?|…|-|–|—|\bto\b)\s*(-?[0-9]{1,18})?",
     re.IGNORECASE,
 )
 
