@@ -7,6 +7,7 @@ import type { Page } from "@playwright/test";
 
 import { contrastFaults, faults, switchToDark } from "./audit";
 import { expect, test } from "./fixtures";
+import { railOf } from "./pages";
 import { serve } from "./servers";
 import { settled } from "./timelines";
 
@@ -121,7 +122,7 @@ test("in high contrast the selection and charts stay visible", async ({ guarded:
   await page.addInitScript(() => localStorage.setItem("torch-tb-profiler.theme", "light"));
   await page.emulateMedia({ forcedColors: "active", colorScheme: "dark" });
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=operators`);
-  const rail = page.getByRole("navigation", { name: "Views" });
+  const rail = railOf(page);
   const edge = (name: string) => rail.getByRole("link", { name }).evaluate((link) => getComputedStyle(link).borderLeftColor);
   expect(await edge("Operators")).not.toBe(await edge("Kernels"));
   const ground = (pressed: boolean) =>

@@ -2,6 +2,7 @@
 import type { Page } from "@playwright/test";
 
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { card } from "./tables";
 
 const RUN = "run=kineto_resnet50_nw0";
@@ -75,7 +76,7 @@ test("iterations by a key node apply to every view; an unknown one suggests othe
   await dialog.getByTitle("aten::max_pool2d", { exact: true }).click();
   await expect(dialog).toBeHidden();
   await expect(page.locator(".chip")).toHaveText("Iterations by aten::max_pool2d");
-  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Iterations" }).click();
+  await goTo(page, "iterations");
   await expect(page.locator('[data-fact="iterations_total"]')).toHaveText("7");
   expect(address(page)).toContain("iterations_by=name:aten::max_pool2d");
   await page.goto(`${standalone.url}#${RUN}&view=operators&iterations_by=name:aten::convx`);

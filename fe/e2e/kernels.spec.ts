@@ -4,14 +4,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { serve } from "./servers";
 import { card, drawnChart } from "./tables";
 
-test("API calls and copies are listed below the kernels", async ({ guarded: page, standalone }) => {
+test("API calls are a tab, copies a fold below the kernels", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
   await expect(await drawnChart(page, "Top 10 kernels")).toBeVisible();
-  await expect(card(page, "API calls")).toContainText("cudaLaunchKernelExC");
+  await expect(card(page, "Copies and memsets")).toHaveCount(0);
+  await page.getByText("Copies and memsets").click();
   await expect(card(page, "Copies and memsets")).toContainText("cudaMemcpyAsync");
+  await page.reload();
+  await expect(card(page, "Copies and memsets")).toBeVisible();
+  await goTo(page, "kernels", "api_calls");
+  await expect(card(page, "API calls")).toContainText("cudaLaunchKernelExC");
+  await expect(page.getByRole("heading", { name: "Top 10 kernels" })).toHaveCount(0);
+  // A link to rows of a table, from a finding, opens its tab or fold.
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels&table=copies`);
+  await expect(card(page, "Copies and memsets")).toBeInViewport();
 });
 
 test("the time of a kernel is visible in every grouping at 1440 px", async ({ guarded: page, standalone }) => {
@@ -48,6 +58,7 @@ test("a recording of copies without kernels shows them", async ({ guarded: page 
     await page.goto(`${server.url}#view=kernels`);
     await expect(page.getByRole("alert")).toContainText("No kernel in this trace");
     await expect(card(page, "Copies and memsets")).toContainText("pageable");
+    await goTo(page, "kernels", "api_calls");
     await expect(card(page, "API calls")).toContainText("cudaMemcpyAsync");
   } finally {
     await server.stop();
@@ -68,7 +79,7 @@ test("a kernel that nothing recognizes has a rule to copy, which holds once it i
   writeFileSync(file, "");
   const server = await serve(folder, "--rules", file);
   try {
-    await page.goto(`${server.url}#view=kernels`);
+    await page.goto(`${server.url}#view=kernels&table=unrecognized`);
     const unrecognized = card(page, "Unrecognized kernels");
     await expect(unrecognized).toContainText("lab::op");
     await expect(unrecognized).toContainText(`None yet: they are looked for in ${file}`);

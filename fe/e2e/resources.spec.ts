@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { contrastFaults, faults, switchToDark } from "./audit";
 import { expect, test } from "./fixtures";
+import { goTo, railOf } from "./pages";
 import { SAMPLES, serve } from "./servers";
 import { card, drawnChart } from "./tables";
 
@@ -14,8 +15,9 @@ test("curves, tables and files of resources and efficiency", async ({ guarded: p
   await expect(await drawnChart(page, "Host: use")).toBeVisible();
   await expect(card(page, "Measurements").getByRole("row", { name: /CPU user host/ })).toContainText("20");
   expect(await faults(page), "resources").toEqual([]);
-  await page.getByRole("link", { name: "Efficiency" }).click();
+  await goTo(page, "efficiency");
   await expect(page.locator('[data-fact="mfu_pct"]')).toHaveText("3.8 %");
+  await goTo(page, "efficiency", "operators");
   await expect(card(page, "FLOPs of scopes")).toContainText("flops_0.txt");
   await switchToDark(page);
   expect([...(await faults(page)), ...(await contrastFaults(page))], "efficiency").toEqual([]);
@@ -25,5 +27,7 @@ test("curves, tables and files of resources and efficiency", async ({ guarded: p
 test("a recording without samples says so", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=resources`);
   await expect(page.getByRole("main")).toContainText("holds no samples of the host or devices");
-  await expect(page.getByRole("navigation", { name: "Views" }).getByText("Resources")).toHaveAttribute("aria-disabled", "true");
+  await expect(railOf(page).getByText("Host & Data")).toHaveCount(0);
+  await railOf(page).getByRole("button", { name: /^\d more need data this recording lacks$/ }).click();
+  await expect(railOf(page)).toContainText("Host & Data");
 });

@@ -10,6 +10,7 @@ import type { Frame, Page } from "@playwright/test";
 import { chooseTrace } from "./picker";
 import { card } from "./tables";
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { serve } from "./servers";
 
 /** The page of an editor: a frame, and a listener that trusts only the origin it serves. */
@@ -62,8 +63,7 @@ test("inside TensorBoard the outermost page receives it", async ({ guarded: page
   await page.goto(url);
   const plugin = page.frameLocator("iframe").frameLocator("iframe");
   await chooseTrace(plugin, "cpu_resnet_full");
-  await plugin.getByRole("link", { name: "Operators" }).click();
-  await plugin.getByRole("button", { name: "Name + call stack", exact: true }).click();
+  await goTo(plugin, "operators", "call_stack");
   // A row of the grouping before closes when the rows of this one arrive.
   await expect(async () => {
     await card(plugin, "Operators").getByRole("button", { name: "Open row" }).first().click();

@@ -96,7 +96,7 @@ test("an operator opens to its kernels and call stacks", async ({ guarded: page,
   const table = card(page, "Operators");
   await table.getByRole("row", { name: /aten::addmm/ }).getByRole("button", { name: "Open row" }).click();
   await expect(page.getByRole("heading", { name: "Launched work" })).toBeVisible();
-  await expect(page.getByRole("heading", { name: "Call stacks" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: /^Call stack of/ })).toBeVisible();
   await page.reload();
   await expect(page.getByRole("heading", { name: "Launched work" })).toBeVisible();
 });
@@ -161,7 +161,7 @@ test("a number with a quality note has a mark that links to the note", async ({ 
 });
 
 test("a time range is typed, and removed", async ({ guarded: page, standalone }) => {
-  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory`);
+  await page.goto(`${standalone.url}#run=cpu_resnet_full&view=memory&tab=allocations`);
   const events = card(page, "Memory events").getByRole("status");
   await expect(events).toHaveText(/^1.580 rows$/);
   await page.getByRole("button", { name: "Whole trace" }).click();

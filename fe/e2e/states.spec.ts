@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { chooseTrace } from "./picker";
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { serve } from "./servers";
 
 function folder(): string {
@@ -130,6 +131,6 @@ test("a page whose code cannot be fetched is a card; the others go on", async ({
   await page.route("**/TimelineView-*.js", (route) => route.abort());
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=timeline`);
   await expect(page.getByRole("alert")).toContainText("This page cannot be shown");
-  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Operators" }).click();
+  await goTo(page, "operators");
   await expect(page.getByRole("heading", { name: "Operators" }).first()).toBeVisible();
 });

@@ -3,6 +3,7 @@ import type { Page } from "@playwright/test";
 
 import type { SliceArgumentsAnswer, TimelineGapsAnswer, TimelineNamesakesAnswer, TimelineSearchAnswer, TimelineTracksAnswer } from "../src/generated/schema";
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { getJson, longestHit, settled } from "./timelines";
 
 /** Pieces of text in the open panel that overlap each other or lie outside the panel. */
@@ -127,10 +128,8 @@ test("the timeline is still cached after many slices were opened", async ({ guar
     await page.evaluate((next) => window.location.assign(next), hash(slice));
     await loaded;
   }
-  const rail = page.getByRole("navigation", { name: "Views" });
-  await rail.getByRole("link", { name: "Overview" }).click();
-  await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
-  await rail.getByRole("link", { name: "Timeline" }).click();
+  await goTo(page, "overview");
+  await goTo(page, "timeline");
   await expect(page.locator(".tl-rects")).toBeVisible();
 });
 

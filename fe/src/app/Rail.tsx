@@ -61,7 +61,7 @@ function Missing({ pages, views }: { readonly pages: readonly Page[]; readonly v
   const [isOpen, setOpen] = useState(false);
   return (
     <div className="rail-missing">
-      <button type="button" className="frame-link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className="missing-data" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {pages.length} more {pages.length === 1 ? "needs" : "need"} data this recording lacks
       </button>
       {isOpen && <MissingReasons missing={pages.map((page) => ({ title: page.title, reason: reasonOf(page, views) }))} />}

@@ -20,6 +20,7 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const POINTS = "roofline_points";
 const ROOFLINE = "roofline";
+const OPERATORS = "operators";
 const LEADING: ReadonlySet<string> = new Set(["mfu_pct", "mfu_min_pct", "model_flops_per_step", "model_flops_min_per_step", "recoverable_us", "peak_tflops"]);
 /** Parameter of the address with the row chosen in the plot and in the table. */
 const CHOSEN_KEY = "row";
@@ -92,12 +93,12 @@ function EfficiencyBody({ view, target, tab, source, fileName, form, hasPeaks, o
           table={points}
           chosen={chosen}
           onChoose={(id) => {
-            navigate({ [CHOSEN_KEY]: id, table: "operators", tab: null });
+            navigate({ [CHOSEN_KEY]: id, tab: ROOFLINE, table: OPERATORS });
             requestReveal();
           }}
         />
       )}
-      {!isRoofline && tables.map(([name, table]) => (
+      {tables.filter(([name]) => !isRoofline || name === OPERATORS).map(([name, table]) => (
         <DataTable
           key={`${name} ${view.selection.group_by ?? ""}`}
           name={`efficiency.${name}`}

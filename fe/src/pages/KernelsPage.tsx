@@ -81,9 +81,7 @@ export function KernelsPage(props: PageProps) {
                 <UnrecognizedFold context={context} />
               </>
             )}
-            {FOLDED_TABLES.map((name) => (
-              <FoldedTable key={name} context={context} name={name} />
-            ))}
+            {FOLDED_TABLES.map((name) => (hasKernels ? <FoldedTable key={name} context={context} name={name} /> : <PageTable key={name} context={context} name={name} hideEmpty />))}
             <PageNotes notes={view.notes} />
           </>
         );

@@ -45,7 +45,7 @@ export function PageHead({ info, views = [], view = null, children }: Props) {
       {page.tabs.length > 1 && shown.length > 0 && (
         <Tabs label={page.title} tabs={tabs} current={currentTab(page, info.name, params, view)?.id ?? ""}>
           {missing.length > 0 && (
-            <Popover label={`${missing.length} more ${missing.length === 1 ? "needs" : "need"} data`} className="frame-link">
+            <Popover label={`${missing.length} more ${missing.length === 1 ? "needs" : "need"} data`} className="missing-data">
               {() => <MissingReasons missing={missing} />}
             </Popover>
           )}

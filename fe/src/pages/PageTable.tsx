@@ -8,14 +8,15 @@ import type { ViewContext } from "./ViewFrame";
 interface Props {
   readonly context: ViewContext;
   readonly name: string;
+  readonly hideEmpty?: boolean;
 }
 
 /** Height of a table with others around it. */
 const SHARED_HEIGHT = "480px";
 
-export function PageTable({ context: { view, source, fileName }, name }: Props) {
+export function PageTable({ context: { view, source, fileName }, name, hideEmpty = false }: Props) {
   const table = view.tables[name];
-  if (table === undefined) return null;
+  if (table === undefined || (hideEmpty && table.row_count === 0)) return null;
   return (
     <DataTable
       key={name}

@@ -2,9 +2,10 @@
 import type { ReactNode } from "react";
 
 import { useOpenInAddress } from "../state/openIds";
+import { adjust, useParams } from "../state/urlStore";
 
 interface Props {
-  /** Within the page. */
+  /** Within the page; of a table its name, so that a link to the table opens the fold. */
   readonly id: string;
   readonly title: string;
   /** What it says, in one line. */
@@ -17,13 +18,16 @@ const KEY = "folds";
 
 export function Fold({ id, title, answer = "", children }: Props) {
   const { isOpen, setOpen } = useOpenInAddress(KEY);
-  const open = isOpen(id);
+  const isNamed = useParams()["table"] === id;
+  const open = isOpen(id) || isNamed;
   return (
     <details
       className="fold"
       open={open}
       onToggle={({ currentTarget }) => {
-        if (currentTarget.open !== open) setOpen(id, currentTarget.open);
+        if (currentTarget.open === open) return;
+        setOpen(id, currentTarget.open);
+        if (isNamed) adjust({ table: null });
       }}
     >
       <summary>

@@ -31,7 +31,7 @@ export function RooflineCard({ series, table, chosen, onChoose }: Props) {
       <details className="body">
         <summary>How to read this</summary>
         <p>
-          A FLOP is one addition or multiplication; 1 TFLOP/s is 10¹² of them per second. Each point is a row of the tabs Operators and Shapes. The higher it is,
+          A FLOP is one addition or multiplication; 1 TFLOP/s is 10¹² of them per second. Each point is a row of the table below. The higher it is,
           the faster it computes; the farther right, the more it computes per byte that it reads or writes. Both axes are logarithmic:
           equal distances are equal factors, usually ten between two lines of the grid.
         </p>
