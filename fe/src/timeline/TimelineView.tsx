@@ -104,7 +104,7 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
         search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} onLeave={focusStage} />}
         levels={<LevelsControl stack={stack} />}
         stacking={<StackControl worker={stack.parts[0].worker} others={otherWorkers} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
-        onMode={(next) => writeAddress({ colors: next === "name" ? "name" : null })}
+        onMode={(next) => writeAddress({ colors: next === "category" ? null : next })}
         onDragMode={setDragMode}
         onHelp={setHelpOpen}
         onWhole={() => onCommand("whole")}

@@ -1,14 +1,13 @@
 /** The bar above the timeline: visible range, search, colours, saving. */
 import type { ReactNode } from "react";
 
-import type { TimelineCategoryPayload } from "../generated/schema";
 import { formatNumber, formatValue } from "../lib/format";
 import { Popover } from "../ui/Popover";
 import { Segmented } from "../ui/Segmented";
-import type { ColorMode } from "./colors";
+import { ColorLegend } from "./ColorLegend";
+import { COLOR_MODES, type ColorMode } from "./colors";
 import type { DragMode } from "./gestures";
 import { KEY_HELP } from "./keys";
-import { categoryVariable } from "./paint";
 import type { Stack } from "./stack";
 import type { Stage } from "./stage";
 import { useStage } from "./useStage";
@@ -61,8 +60,8 @@ export function Toolbar(props: Props) {
       <Popover label="Colours ▾" title="What the colours mean">
         {() => (
           <div className="menu">
-            <Segmented label="Colours" values={["category", "name"]} value={mode} title={(value) => (value === "name" ? "By name" : "By category")} onPick={(value) => props.onMode(value as ColorMode)} />
-            <ColorLegend categories={stack.parts[0].tracks.categories} />
+            <Segmented label="Colours" values={COLOR_MODES} value={mode} title={(value) => `By ${value}`} onPick={(value) => props.onMode(value as ColorMode)} />
+            <ColorLegend mode={mode} categories={stack.parts[0].tracks.categories} />
           </div>
         )}
       </Popover>
@@ -106,25 +105,6 @@ export function Toolbar(props: Props) {
 function Shown({ stage }: { readonly stage: Stage }) {
   const text = useStage(stage, ({ viewport }) => formatValue(spanNs(viewport) / 1000, "us"));
   return <span className="soft tl-shown">{text} on screen</span>;
-}
-
-function ColorLegend({ categories }: { readonly categories: readonly TimelineCategoryPayload[] }) {
-  const byVariable = new Map<string, Set<string>>();
-  for (const { key, title } of categories) {
-    const variable = categoryVariable(key);
-    byVariable.set(variable, (byVariable.get(variable) ?? new Set()).add(title));
-  }
-  return (
-    <ul className="tl-legend">
-      {[...byVariable].map(([variable, titles]) => (
-        <li key={variable}>
-          <i className="swatch" style={{ background: `var(${variable})` }} />
-          <span>{[...titles].join(", ")}</span>
-        </li>
-      ))}
-      <li className="soft">Half-filled blocks are many narrow slices; the filled part is their busy share.</li>
-    </ul>
-  );
 }
 
 export function KeyHelp({ onClose }: { readonly onClose: () => void }) {

@@ -2,7 +2,9 @@
 import { chartColors } from "../chart/colors";
 import type { Rgb } from "./rects";
 
-export type ColorMode = "category" | "name";
+export const COLOR_MODES = ["category", "name", "duration"] as const;
+
+export type ColorMode = (typeof COLOR_MODES)[number];
 
 /** `#1f5fbf`, `#fff` or `rgb(31 95 191)` as numbers; grey for anything else. */
 export function parseColor(text: string): Rgb {
@@ -47,19 +49,25 @@ export function hashText(text: string): number {
   return hash >>> 0;
 }
 
-/** A hue per name; lightness is even, so that no name shouts. */
+/** Hues that people with any colour vision tell apart (Okabe and Ito). */
+const HUES: readonly Rgb[] = [
+  [0, 114, 178],
+  [230, 159, 0],
+  [0, 158, 115],
+  [204, 121, 167],
+  [86, 180, 233],
+  [213, 94, 0],
+  [240, 228, 66],
+];
+/** How much white or black is mixed in, so that many names differ. */
+const TINTS = [-0.3, -0.15, 0, 0.2, 0.4];
+
+/** A hue and a lightness per name: of many names some share both. */
 export function colorOfName(name: string, dark: boolean): Rgb {
   const hash = hashText(name);
-  return hslToRgb(hash % 360, 0.45 + ((hash >>> 9) % 20) / 100, dark ? 0.56 : 0.66);
-}
-
-function hslToRgb(hue: number, saturation: number, lightness: number): Rgb {
-  const chroma = saturation * Math.min(lightness, 1 - lightness);
-  const part = (offset: number) => {
-    const at = (offset + hue / 30) % 12;
-    return Math.round(255 * (lightness - chroma * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
-  };
-  return [part(0), part(8), part(4)];
+  const hue = HUES[hash % HUES.length] ?? [128, 128, 128];
+  const tint = (TINTS[Math.floor(hash / HUES.length) % TINTS.length] ?? 0) - (dark ? 0.1 : 0);
+  return tint < 0 ? mix(hue, [0, 0, 0], -tint) : mix(hue, [255, 255, 255], tint);
 }
 
 /** Neighbours of one category differ a little in lightness, so that they are seen as two. */

@@ -10,14 +10,14 @@
  *     order=…           tracks and groups that were moved
  *     tracks=gpu        only tracks whose names contain that
  *     find=gemm         the text searched for; find==aten::add exactly that name
- *     colors=name       colours by name
+ *     colors=name       colours by name, or by duration
  *     levels=modules:3  groups drawn as tracks, to that level
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
  *     on=rank1          the stacked worker that slice= and the summary of range= belong to
  */
 import type { Params } from "../state/address";
 import { MAX_FILTER, MAX_ORDER, MAX_PINNED, type Arrangement } from "./arrangement";
-import type { ColorMode } from "./colors";
+import { COLOR_MODES, type ColorMode } from "./colors";
 import type { Folding } from "./layout";
 import type { Viewport, TimeRange } from "./viewport";
 
@@ -66,7 +66,7 @@ function keysOf(text: string | undefined, limit: number): readonly string[] {
 }
 
 export function parseMode(params: Params): ColorMode {
-  return params["colors"] === "name" ? "name" : "category";
+  return COLOR_MODES.find((mode) => mode === params["colors"]) ?? "category";
 }
 
 /** Parameters for links from other views that show a name here: exactly that name. */

@@ -1,6 +1,7 @@
-/** Colours of boxes: by category or by name, with what is searched for standing out. */
+/** Colours of boxes: by category, name or duration, with what is searched for standing out. */
 import type { TimelineCategoryPayload } from "../generated/schema";
 import { colorOfName, mix, shade, type ColorMode, type Palette } from "./colors";
+import { durationClasses, durationClassOf } from "./durationColors";
 import { LANE_PX, PADDING_PX } from "./layout";
 import { matchNames, type NameMatches } from "./matches";
 import type { RectBatch, Rgb } from "./rects";
@@ -78,12 +79,13 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
   // The parts of a merged track are no names among others: idle time stays grey.
   const isSum = categories.map(({ key }) => key.startsWith("merged_"));
   const known = new Map<number, Rgb>();
+  const byDuration = mode === "duration" ? durationClasses(palette.dark).map(({ color }) => color) : null;
   for (let box = 0; box < boxes.count; box++) {
     const category = boxes.category[box] ?? 0;
     const row = boxes.name[box] ?? NO_NAME;
     // Few names and categories, many boxes: each pair is worked out once.
     const pair = row * CATEGORIES + category;
-    let color = known.get(pair);
+    let color = byDuration === null || isSum[category] === true ? known.get(pair) : byDuration[durationClassOf(meanNs(boxes, box))];
     if (color === undefined) {
       const name = row === NO_NAME || isSum[category] === true ? null : (tile.names[row] ?? null);
       color = boxColor(name, base[category] ?? GREY, palette, mode);
@@ -94,6 +96,11 @@ export function paintTile(tile: TrackTile, paints: Paints): void {
   }
   batch.marks = matches === null ? null : marksOf(tile, matches, isSum);
   batch.version++;
+}
+
+/** The duration of a slice; of a merged block the mean of its slices. */
+function meanNs({ startNs, endNs, busy, slices }: Boxes, box: number): number {
+  return (((endNs[box] ?? 0) - (startNs[box] ?? 0)) * (busy[box] ?? 1)) / (slices[box] ?? 1);
 }
 
 /** 255 is a slice, which leaves a gap to its neighbour; a merged block leaves none, however busy. */

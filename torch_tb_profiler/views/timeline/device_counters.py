@@ -52,15 +52,14 @@ _WAITING = (
 _QUEUE = CounterTitle("Launch queue length", _WAITING, "count")
 
 _DIRECTIONS = {
-    "HtoD": "host to device",
-    "DtoH": "device to host",
-    "DtoD": "within the device",
-    "PtoP": "between devices",
-    "HtoH": "host to host",
-    None: "unknown direction",
+    "HtoD": "Host-to-device copies",
+    "DtoH": "Device-to-host copies",
+    "DtoD": "Copies within the device",
+    "PtoP": "Copies between devices",
+    "HtoH": "Host-to-host copies",
 }
 _RATE = (
-    "Bytes of the running copies over their durations; copies side by side add up. Copies without "
+    "Bandwidth: bytes of the running copies over their durations; copies side by side add up. Copies without "
     "a recorded size are left out."
 )
 
@@ -120,7 +119,7 @@ def device_counters(trace: Trace) -> tuple[list[Counter], int]:
 def _copies(trace: Trace, group: Group, device: int) -> Iterator[Counter]:
     for number, rate in enumerate(copy_rates(trace)):
         if rate.device == device:
-            title = f"Copy bandwidth, {_DIRECTIONS.get(rate.direction, rate.direction)}"
+            title = _DIRECTIONS.get(rate.direction or "", "Copies of unknown direction")
             what = CounterTitle(title, _RATE, "gb_per_s")
             curve = _level_curve(rate.gb_per_s, trace.meta.start_ns)
             yield counter(f"d{device}.copies.{number}", what, group, curve)
