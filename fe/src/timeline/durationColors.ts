@@ -11,7 +11,7 @@ const EDGES_NS = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 
 /** From yellow to blue. */
 const CIVIDIS: readonly Rgb[] = [
-  [234, 214, 92],
+  [240, 224, 110],
   [200, 182, 107],
   [166, 155, 118],
   [131, 126, 120],
@@ -20,7 +20,7 @@ const CIVIDIS: readonly Rgb[] = [
   [0, 40, 92],
 ];
 
-const DARK_LIFT = 0.15;
+const DARK_LIFT = 0.1;
 
 export interface DurationClass {
   readonly title: string;

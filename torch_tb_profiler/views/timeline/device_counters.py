@@ -59,8 +59,8 @@ _DIRECTIONS = {
     "HtoH": "Host-to-host copies",
 }
 _RATE = (
-    "Bandwidth: bytes of the running copies over their durations; copies side by side add up. Copies without "
-    "a recorded size are left out."
+    "Bandwidth: bytes of the running copies over their durations; copies side by side add up. "
+    "Copies without a recorded size are left out."
 )
 
 
