@@ -40,6 +40,7 @@ from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.device_words import missing_reason_of
 from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
@@ -251,7 +252,9 @@ class OpenedTrace:
         """View → why this trace has nothing for it, or None when it has."""
         trace = self.trace
         return {
-            spec.name: spec.missing(trace) for spec in all_views().values() if spec.scope != "pair"
+            spec.name: missing_reason_of(spec, trace)
+            for spec in all_views().values()
+            if spec.scope != "pair"
         }
 
     def _answer(self, name: str, subject: Subject, rows: TableQuery) -> Result:

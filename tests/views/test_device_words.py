@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from tests.helpers import traces as t
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_terms
 from torch_tb_profiler.analysis.recording.kernel_kinds import eligible_slices, kernel_kinds
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.knowledge.devices import device_file, kind_of_label
+from torch_tb_profiler.knowledge.device_terms import device_kinds
 from torch_tb_profiler.loading.queries.views import trace_view, view_spec
 from torch_tb_profiler.reports.two_sides import on_two_sides
 from torch_tb_profiler.trace.model import Trace
@@ -23,7 +23,7 @@ from torch_tb_profiler.views.device_words import localize_device_terms
 from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec, View
 from torch_tb_profiler.views.timeline.tracks import assign_tracks
 
-REASON = "An NPU has cube units, no Tensor Cores."
+REASON = device_kinds()["Ascend"].no_matrix_units
 EVENTS = [
     t.annotation("train", 0, 95),
     t.op("aten::mm", 0, 90, ext=1),
@@ -43,19 +43,15 @@ def shown(trace: Trace, name: str) -> View:
     return trace_view(view_spec(name), trace, Selection())
 
 
-def test_a_kind_takes_its_labels_and_no_other() -> None:
-    for kind in device_file().kinds:
-        assert all(kind_of_label(label) is kind for label in kind.examples)
-        assert not any(kind_of_label(label) for label in kind.counter_examples)
-    assert device_kind(of_devices("GPU 0")) is None
-    assert device_kind(t.trace(EVENTS)) is None
-    assert device_kind(t.trace(EVENTS[:1])) is None
+def test_the_kind_of_a_recording() -> None:
+    assert device_terms(of_devices("GPU 0")) is None
+    assert device_terms(t.trace(EVENTS[:2])) is None
     for events in (EVENTS[:1], EVENTS):  # without devices, and with one that has no label
         trace = t.trace(events)
         info = msgspec.structs.replace(trace.meta.info, recorder="torch_npu.profiler")
-        actual = device_kind(replace(trace, meta=replace(trace.meta, info=info)))
+        actual = device_terms(replace(trace, meta=replace(trace.meta, info=info)))
         assert actual is not None
-        assert actual.name == "NPU"
+        assert actual.device == "NPU"
 
 
 def test_nothing_is_known_of_tensor_cores_that_are_not_there() -> None:
@@ -177,9 +173,6 @@ def test_causes_of_idle_time_are_in_the_terms_of_the_device() -> None:
 
     assert "CUDA graphs" in words("GPU 0")
     assert not {"GPU", "CUDA"} & set(words("NPU 0").replace(",", " ").replace(".", " ").split())
-    (kind,) = (kind for kind in device_file().kinds if kind.name == "NPU")
-    text = "known for NVIDIA GPUs; capture a CUDA graph on the GPU"
-    assert kind.localize(text) == "known for NVIDIA GPUs; capture an NPU graph on the NPU"
 
 
 def test_software_of_other_devices_is_not_missed() -> None:

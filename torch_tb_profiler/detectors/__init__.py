@@ -133,7 +133,7 @@ def _report(trace: Trace, selection: Selection) -> AdviceReport:
     if context.step_ns <= 0:
         without_time = recorded_time.recorded_time(trace) if trace.slices.is_empty() else None
         recorded = without_time or snapshot_memory.snapshot_memory(trace)
-        checked = checks_table(checks, (), lambda _: NO_STEP_TIME, context.vendor)
+        checked = checks_table(checks, (), lambda _: NO_STEP_TIME, context.terms)
         return AdviceReport(() if recorded is None else (recorded,), checked)
     missing = {code: unmet_need(context, entry(code).needs) for code in checks}
     findings = _findings(
@@ -146,7 +146,7 @@ def _report(trace: Trace, selection: Selection) -> AdviceReport:
         first = snapshot_memory.snapshot_memory(trace) or where_time_goes.where_time_goes(context)
         notes = notes if first is None else (first, *notes)
     return AdviceReport(
-        notes, checks_table(checks, notes, lambda known: missing[known.code], context.vendor)
+        notes, checks_table(checks, notes, lambda known: missing[known.code], context.terms)
     )
 
 
@@ -220,9 +220,9 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
 
 
 def _in_terms_of(finding: Finding, context: Context) -> Finding:
-    """``finding`` with the texts for the recorder and the vendor of the GPUs of a recording."""
+    """``finding`` with the texts for the recorder and the devices of a recording."""
     is_elsewhere = context.trace.meta.info.recorder != TORCH_PROFILER
-    return replace(finding, is_elsewhere=is_elsewhere, vendor=context.vendor)
+    return replace(finding, is_elsewhere=is_elsewhere, terms=context.terms)
 
 
 def _has_steps(context: Context) -> bool:

@@ -17,14 +17,15 @@ from torch_tb_profiler.analysis.communication.certainty import may_communicate
 from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.step_savings import estimate_saved_ns
+from torch_tb_profiler.analysis.recording.device_terms import device_terms
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.evidence.finding import Spot
 from torch_tb_profiler.knowledge import gpus
+from torch_tb_profiler.knowledge.device_terms import DeviceTerms
 from torch_tb_profiler.knowledge.kernels import KernelKind
-from torch_tb_profiler.knowledge.vendors import AMD, Vendor, device_vendor, vendors
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_split, per_trace
@@ -210,13 +211,10 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         }
         return generations.pop() if len(generations) == 1 else None
 
-    @cached_property
-    def vendor(self) -> Vendor | None:
-        """The vendor of the devices in use; None for NVIDIA, unknown and different ones."""
-        if self.trace.meta.info.hip_runtime_version is not None:
-            return vendors()[AMD]
-        devices = [device_vendor(name or "") for name in self.used_devices["name"].to_list()]
-        return devices[0] if devices and devices.count(devices[0]) == len(devices) else None
+    @property
+    def terms(self) -> DeviceTerms | None:
+        """The terms of the devices; None for NVIDIA's, unknown and different ones."""
+        return device_terms(self.trace)
 
     @property
     def architecture_name(self) -> str | None:

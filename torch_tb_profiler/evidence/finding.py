@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.evidence.tables import declaration, localize
 from torch_tb_profiler.knowledge.advice import entry
-from torch_tb_profiler.knowledge.vendors import Vendor
+from torch_tb_profiler.knowledge.device_terms import DeviceTerms
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note, Scalar, Severity, Table
@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True):
         spot: The interval of the timeline that shows it.
         at_stake_us: The time per step it is about, for the order of findings without a gain.
         is_elsewhere: Whether a recorder other than torch.profiler made the recording.
-        vendor: The vendor of the GPUs, for its terms; None for NVIDIA and unknown ones.
+        terms: The terms of the devices; None for NVIDIA's and unknown ones.
     """
 
     code: str
@@ -69,7 +69,7 @@ class Finding(Struct, frozen=True):
     spot: Spot | None = None
     at_stake_us: float | None = None
     is_elsewhere: bool = False
-    vendor: Vendor | None = None
+    terms: DeviceTerms | None = None
 
     @property
     def rows(self) -> list[dict[str, Scalar]]:
@@ -78,15 +78,15 @@ class Finding(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The title, in the terms of the vendor."""
-        return localize(entry(self.code).title, self.vendor)
+        """The title, in the terms of the devices."""
+        return localize(entry(self.code).title, self.terms)
 
     @property
     def text(self) -> str:
         """The text; names of the trace are quoted as plain text."""
         known = entry(self.code)
         texts = known.texts | known.elsewhere if self.is_elsewhere else known.texts
-        text = localize(texts[self.variant], self.vendor).format(
+        text = localize(texts[self.variant], self.terms).format(
             measured=self.measured,
             gain=duration_text(self.gain_us or 0.0),
             threshold=known.threshold,
@@ -115,7 +115,7 @@ class Finding(Struct, frozen=True):
             "estimated_gain_us_per_step": self.gain_us,
             "estimated_gain_pct_of_step": share,
             "architecture": self.architecture,
-            "table": declaration(self.evidence, self.vendor),
+            "table": declaration(self.evidence, self.terms),
             "rows": self.rows,
             "source": dict(self.source),
             "timeline": None if self.spot is None else asdict(self.spot),
@@ -126,7 +126,7 @@ class Finding(Struct, frozen=True):
             "links": [
                 link
                 for link in (*known.links, *(() if self.is_elsewhere else known.recording_links))
-                if self.vendor is None or self.vendor.is_own_link(link)
+                if self.terms is None or self.terms.is_own_link(link)
             ],
         }
         severity: Severity = "info" if known.is_remark else "warning"

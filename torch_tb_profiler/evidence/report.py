@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.evidence.tables import localize
 from torch_tb_profiler.knowledge.advice import AdviceEntry, entry
-from torch_tb_profiler.knowledge.vendors import Vendor
+from torch_tb_profiler.knowledge.device_terms import DeviceTerms
 from torch_tb_profiler.views.checks import CHECKED, INCONCLUSIVE, ISSUE, PASSED
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Note, Table
@@ -38,7 +38,7 @@ def checks_table(
     codes: Iterable[str],
     notes: Iterable[Note],
     unmet_need: Callable[[AdviceEntry], str | None],
-    vendor: Vendor | None = None,
+    terms: DeviceTerms | None = None,
 ) -> Table:
     """The outcome of every check, issues first.
 
@@ -46,10 +46,10 @@ def checks_table(
         codes: The codes of the checks.
         notes: The findings.
         unmet_need: For an entry, why the recording has not enough data; None if it has.
-        vendor: The vendor of the GPUs, for its terms.
+        terms: The terms of the devices.
     """
     note_by_code = _notes_by_code(notes)
-    rows = [_row(entry(code), note_by_code.get(code), unmet_need, vendor) for code in codes]
+    rows = [_row(entry(code), note_by_code.get(code), unmet_need, terms) for code in codes]
     rows.sort(key=lambda row: _ORDER.index(str(row[1])))
     frame = pl.DataFrame(rows, schema=CHECKED.polars_schema(), orient="row")
     return Table(CHECKED, frame, needed(frame, {"measured": NO_FINDING}))
@@ -59,7 +59,7 @@ def _row(
     known: AdviceEntry,
     note: Note | None,
     unmet_need: Callable[[AdviceEntry], str | None],
-    vendor: Vendor | None,
+    terms: DeviceTerms | None,
 ) -> tuple[str | None, ...]:
     outcome, reason, measured = PASSED, None, None
     if note is not None:
@@ -69,9 +69,9 @@ def _row(
         else:
             reason = f"See “{note.evidence['title']}”."
     elif (missing := unmet_need(known)) is not None:
-        outcome, reason = INCONCLUSIVE, localize(missing, vendor)
+        outcome, reason = INCONCLUSIVE, localize(missing, terms)
     threshold = _quantity_text(known.threshold, known.unit)
-    return localize(known.title, vendor), outcome, reason, measured, threshold, known.code
+    return localize(known.title, terms), outcome, reason, measured, threshold, known.code
 
 
 def _notes_by_code(notes: Iterable[Note]) -> dict[str, Note]:

@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from torch_tb_profiler.knowledge.vendors import Vendor
+from torch_tb_profiler.knowledge.device_terms import DeviceTerms
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -74,21 +74,21 @@ def main_reason(rows: pl.DataFrame) -> str:
     return str(times.sort("total_us", descending=True, maintain_order=True)["reason"][0])
 
 
-def localize(text: str, vendor: Vendor | None) -> str:
-    """``text`` in the terms of the vendor of the GPUs; None for NVIDIA and unknown ones."""
-    return text if vendor is None else vendor.localize(text)
+def localize(text: str, terms: DeviceTerms | None) -> str:
+    """``text`` in the terms of the devices; None for NVIDIA's and unknown ones."""
+    return text if terms is None else terms.localize(text)
 
 
-def declaration(table: Table, vendor: Vendor | None = None) -> dict[str, object]:
+def declaration(table: Table, terms: DeviceTerms | None = None) -> dict[str, object]:
     """The table without its rows as JSON values, like the declaration of a view's table."""
     columns = [
-        replace(column, title=localize(column.title, vendor), help=localize(column.help, vendor))
+        replace(column, title=localize(column.title, terms), help=localize(column.help, terms))
         for column in table.spec.columns
     ]
-    reasons = {key: localize(text, vendor) for key, text in table.null_reasons.items()}
+    reasons = {key: localize(text, terms) for key, text in table.null_reasons.items()}
     return {
-        "title": localize(table.spec.title, vendor),
-        "help": localize(table.spec.help, vendor),
+        "title": localize(table.spec.title, terms),
+        "help": localize(table.spec.help, terms),
         "columns": [msgspec.to_builtins(column.payload()) for column in columns],
         "null_reasons": reasons,
     }

@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import total, union
 from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.operators.by_name import operators_by_name
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_word
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_name_kinds
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.steps.costs import unknown_roles
@@ -202,8 +202,7 @@ def _device_sentence(context: Context) -> str:
         start = rows["start_ns"].to_numpy()
         busy = context.within_steps(union(start, start + rows["dur_ns"].to_numpy()))
         busy_pct.append(total(busy) / (context.step_ns * context.step_count) * 100)
-    kind = device_kind(context.trace)
-    device = kind.name if kind is not None else "GPU"
+    device = device_word(context.trace)
     if len(busy_pct) == 1:
         return f"The {device} runs kernels or copies for {busy_pct[0]:.0f} % of {_whole(context)}."
     least, most = min(busy_pct), max(busy_pct)

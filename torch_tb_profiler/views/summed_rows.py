@@ -45,7 +45,7 @@ EVENT_TYPE_COLUMNS = (
         "Type",
         "string",
         None,
-        "Event category as recorded (cpu_op, cuda_runtime, kernel; Operator, UserDefined), or "
+        "Event category as recorded (cpu_op, kernel; Operator, UserDefined), or "
         "ProfileStep, Dataloader, Optimization, Module for events recognized by name. "
         "Communication is the subset of communication kernels.",
     ),

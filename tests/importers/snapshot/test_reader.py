@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.helpers.snapshots import START_US, simulated, trace_of
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_terms
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.registry import detect_format, import_trace
 from torch_tb_profiler.trace.categories import Category
@@ -156,11 +156,11 @@ def test_the_hostile_sample_runs_nothing(corpus: Path) -> None:
 
 def test_frames_of_torch_npu_say_whose_memory_it_is(corpus: Path) -> None:
     ascend = (corpus / "memsnap_ascend" / "snapshot_1768383987920985470.pkl").read_bytes()
-    kind = device_kind(trace_of(ascend))
+    kind = device_terms(trace_of(ascend))
     assert kind is not None
-    assert kind.name == "NPU"
+    assert kind.device == "NPU"
     other = min((corpus / "memsnap_cuda").glob("*.pickle")).read_bytes()
-    assert device_kind(trace_of(other)) is None
+    assert device_terms(trace_of(other)) is None
 
 
 @pytest.mark.parametrize(

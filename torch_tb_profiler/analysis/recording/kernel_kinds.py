@@ -13,7 +13,11 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, with_ancestors
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_terms
+from torch_tb_profiler.analysis.recording.matrix_units import (
+    recorded_matrix_use,
+    unknown_matrix_units,
+)
 from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.knowledge import communication, kernels, operators
 from torch_tb_profiler.knowledge.user_rules import kind_by_user
@@ -55,8 +59,8 @@ class KernelKinds(Struct, frozen=True, eq=False):
             collective metadata, or (unknown name) because a communication range, or a call of
             ``c10d``, launched it directly (``docs/metrics.md#categories``).
         tensor_core: Verdict (``analysis.algebra.codes``) whether a kernel runs on
-            matrix units; ``NO`` for copies, sets and communication, ``UNKNOWN`` for all kernels of
-            devices that have another kind of units.
+            matrix units, by its name, or where names do not show it as recorded; ``NO`` for copies,
+            sets and communication, ``UNKNOWN`` for all kernels where nothing is recorded.
         recognized_by: :class:`RecognizedBy`; ``NAME`` for copies and sets.
     """
 
@@ -136,8 +140,11 @@ def kernel_kinds(trace: Trace) -> KernelKinds:
         ],
         RecognizedBy.NOTHING,
     )
-    if device_kind(trace) is not None:
-        tensor_core[is_kernel] = codes.UNKNOWN
+    kind = device_terms(trace)
+    if kind is not None and kind.no_matrix_units:
+        recorded = recorded_matrix_use(trace)
+        tensor_core[is_kernel] = codes.UNKNOWN if recorded is None else recorded[is_kernel]
+        tensor_core[is_communication] = codes.NO if recorded is not None else codes.UNKNOWN
     return KernelKinds(is_kernel, is_communication, tensor_core, recognized_by)
 
 
@@ -201,13 +208,13 @@ def eligible_slices(trace: Trace) -> Int8:
 
     Yes if its name is eligible, if a node inside it is, or if it launched a kernel that uses them
     (``docs/metrics.md#operators``); else the verdict of its name. Unknown for operators of devices
-    that have no Tensor Cores.
+    of which nothing is known about matrix units.
     """
     names = trace.slices["name_code"].to_numpy()
     category = trace.slices["category"].to_numpy()
     verdicts = np.full(len(names), codes.NO, np.int8)
     rows = np.flatnonzero(category == Category.OPERATOR)
-    if device_kind(trace) is not None:
+    if unknown_matrix_units(trace) is not None:
         verdicts[rows] = codes.UNKNOWN
         return verdicts
     verdicts[rows] = codes.map_names(

@@ -10,6 +10,7 @@ from torch_tb_profiler.requests.views import ViewEntryPayload, ViewsAnswer
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
+from torch_tb_profiler.views.device_words import missing_reason_of
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -35,7 +36,7 @@ def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0
 def _view_entry(
     catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]
 ) -> ViewEntryPayload:
-    reason = spec.missing(trace)
+    reason = missing_reason_of(spec, trace)
     if reason is not None and spec.scope == "run" and _may_have(catalog, spec, trace, workers):
         reason = None
     return ViewEntryPayload(
@@ -54,4 +55,4 @@ def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[Span
     ``trace`` is of a job of several ranks."""
     is_of_job = (world_size(trace) or 1) > 1
     traces = [catalog.store.trace(file) for file in workers]
-    return any(is_of_job if one is None else spec.missing(one) is None for one in traces)
+    return any(is_of_job if one is None else missing_reason_of(spec, one) is None for one in traces)

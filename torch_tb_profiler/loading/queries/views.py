@@ -40,7 +40,7 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
-from torch_tb_profiler.views.device_words import localize_device_terms
+from torch_tb_profiler.views.device_words import localize_device_terms, missing_reason_of
 from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
@@ -188,7 +188,7 @@ def _trace_view(
     *,
     findings_later: bool,
 ) -> View:
-    _check_available(spec, [spec.missing(trace)])
+    _check_available(spec, [missing_reason_of(spec, trace)])
     values = given_values(spec.parameters, parameters)
     compute = partial(cast(TraceView, spec.function), **values)
     if not spec.has_findings:
@@ -234,7 +234,7 @@ def run_view(
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
     traces = split_ranks(traces, selection.iterations_by, key_operator_instances)
-    _check_available(spec, [spec.missing(trace) for trace in traces.values()])
+    _check_available(spec, [missing_reason_of(spec, trace) for trace in traces.values()])
     values = given_values(spec.parameters, parameters)
     view = cast(RunView, spec.function)(traces, selection, **values)
     notes = left_out + view.notes
@@ -342,7 +342,7 @@ def _pair_view(
     baseline = _cut_side(baseline, baseline_selection, "baseline")
     candidate = _cut_side(candidate, selection, "candidate")
     for side, trace in (("baseline", baseline), ("candidate", candidate)):
-        if (reason := spec.missing(trace)) is not None:
+        if (reason := missing_reason_of(spec, trace)) is not None:
             _check_available(spec, [f"{reason} That is the {side}."])
     baseline_selection, phase_notes = drop_unsupported_phase(spec, baseline_selection)
     selection, candidate_phase_notes = drop_unsupported_phase(spec, selection)

@@ -34,7 +34,7 @@ def graph_facts(trace: Trace, selection: Selection, selected: Bools) -> tuple[Fa
     span = times.span_ns[selected]
     gaps = span - times.busy_ns[selected]
     no_time = NO_GRAPH_TIME if selected.any() else NO_LAUNCHES
-    text = "Launches of CUDA or HIP graphs whose first kernel is in the selection."
+    text = "Graph launches whose first kernel is in the selection."
     return (
         Fact("graph_launches", "Graph launches", int(selected.sum()), "count", None, text),
         _share(
@@ -129,8 +129,8 @@ def _attribution_note(trace: Trace, chosen: Bools) -> Note:
         text = (
             "The kernels of these graphs cannot be attributed to modules or operators. Annotate "
             "nodes when the graph is captured (torch.cuda.graph(enable_annotations=True) and "
-            "mark_kernels), let vLLM or SGLang write capture traces, or record with Nsight "
-            "Systems and --cuda-graph-trace=node from before the capture."
+            "mark_kernels), let vLLM or SGLang write capture traces, or record each node with "
+            "Nsight Systems (--cuda-graph-trace=node, from before the capture)."
         )
     shares = {
         str(SOURCES[code] or "not told"): 100 * ns / whole

@@ -32,8 +32,7 @@ from torch_tb_profiler.views.null_reasons import recorded_reason
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 NO_GRAPHS = (
-    "No CUDA or HIP graph launches in the selection (cudaGraphLaunch, hipGraphLaunch, kernels "
-    "with a graph node)."
+    "The selection has no graph launches: no call that launches one, and no kernel of a graph."
 )
 NO_CALL = "The launching call was not recorded."
 NO_RANGE = "The launch is in no user range."

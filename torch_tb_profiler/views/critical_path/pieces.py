@@ -10,7 +10,7 @@ from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.idle.critical_path.node_names import node_keys, short_texts
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_word
 from torch_tb_profiler.analysis.recording.module_tree import modules_around
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -92,8 +92,7 @@ def _modules(trace: Trace, slices: Int64) -> Int64:
 def track_texts(trace: Trace, tracks: Int64) -> list[str]:
     """What tracks are called: a stream of a device, or a thread."""
     texts = []
-    kind = device_kind(trace)
-    word = "GPU" if kind is None else kind.name
+    word = device_word(trace)
     rows = trace.tracks.sort("track")
     for row in rows[tracks.tolist()].iter_rows(named=True):
         if row["is_device"]:

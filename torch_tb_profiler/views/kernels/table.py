@@ -36,8 +36,7 @@ NO_TYPES = (
     "that launched it."
 )
 NO_LIMIT = (
-    "The launch configuration was not recorded, or the occupancy rules of the device are unknown "
-    "(they are known for NVIDIA GPUs, by compute capability)."
+    "The launch configuration was not recorded, or the occupancy rules of the device are unknown."
 )
 NOT_RECORDED = "The profiler did not record this for these kernels."
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_terms
 from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy, kernel_name_kinds
 from torch_tb_profiler.knowledge.demangling import demangled
 from torch_tb_profiler.knowledge.kernel_dtypes import split_parameters
@@ -157,7 +157,8 @@ def unrecognized_table(trace: Trace, calls: pl.DataFrame) -> Table:
     """
     whole_ns = int(calls["dur_ns"].sum())
     asks = pl.col("unknown_class")
-    if device_kind(trace) is None:  # other devices have other units
+    kind = device_terms(trace)
+    if kind is None or not kind.no_matrix_units:  # a rule by name could say it
         asks |= pl.col("tensor_core") == codes.UNKNOWN
     chosen = calls.filter(asks)
     by_launcher = (

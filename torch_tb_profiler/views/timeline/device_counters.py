@@ -13,7 +13,7 @@ from torch_tb_profiler.analysis.algebra.intervals import Intervals, WeightProfil
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.kernels.copy_rates import copy_rates
 from torch_tb_profiler.analysis.kernels.launches.streams import busiest_queues
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_word
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.curves import Curve, MeanCurve, StepCurve
 from torch_tb_profiler.views.timeline.tracks import (
@@ -89,10 +89,7 @@ def device_counters(trace: Trace) -> tuple[list[Counter], int]:
     of streams are left out."""
     queues, left_out = busiest_queues(trace, MAX_QUEUES)
     listed = []
-    kind = device_kind(trace)
-    utilization = (
-        _UTILIZATION if kind is None else _UTILIZATION._replace(title=f"{kind.name} utilization")
-    )
+    utilization = _UTILIZATION._replace(title=f"{device_word(trace)} utilization")
     origin = trace.meta.start_ns
     for device, profile in gpu_profiles(trace).items():
         group = device_group(trace, device)

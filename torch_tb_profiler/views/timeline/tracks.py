@@ -10,7 +10,7 @@ import polars as pl
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from torch_tb_profiler.analysis.recording.device_kind import device_kind
+from torch_tb_profiler.analysis.recording.device_terms import device_word
 from torch_tb_profiler.trace.categories import (
     DEVICE_WORK_CATEGORIES,
     NODE_CATEGORIES,
@@ -228,8 +228,7 @@ def _numbers(tracks: list[TimelineTrack], held: dict[str, tuple[int, Tree]], tra
 
 def device_titles(trace: Trace) -> dict[int, str]:
     """What each device is called: ``"GPU 0 (NVIDIA H100)"``."""
-    kind = device_kind(trace)
-    word = "GPU" if kind is None else kind.name
+    word = device_word(trace)
     names = dict(trace.devices.select("device", "name").iter_rows())
     numbers = trace.tracks["device"].drop_nulls().unique().to_list()
     return {

@@ -14,7 +14,7 @@ from torch_tb_profiler.detectors import run_detectors
 from torch_tb_profiler.detectors.low_sm_efficiency import EVIDENCE
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import build_table
-from torch_tb_profiler.knowledge.vendors import AMD, vendors
+from torch_tb_profiler.knowledge.device_terms import AMD, device_kinds
 from torch_tb_profiler.trace.model import Trace
 
 NVIDIA_LINKS = ("nvidia.com", "nvidia.github.io", "github.com/NVIDIA")
@@ -38,7 +38,7 @@ def on(name: str, **header: Any) -> Trace:
 def test_the_vendor_follows_from_the_devices(
     name: str, header: dict[str, Any], vendor: str | None
 ) -> None:
-    result = context(on(name, **header)).vendor
+    result = context(on(name, **header)).terms
     assert (result.name if result else None) == vendor
 
 
@@ -60,6 +60,6 @@ def test_titles_texts_and_links_are_those_of_the_vendor() -> None:
 def test_names_of_the_trace_are_quoted_as_recorded() -> None:
     empty = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
     values = {"gpus": "GPU 0", "kernel": "kernel of 4 SMs", "no_gain_yet": ""}
-    finding = Finding("low_sm_efficiency", 3.0, None, empty, values, vendor=vendors()[AMD])
+    finding = Finding("low_sm_efficiency", 3.0, None, empty, values, terms=device_kinds()[AMD])
     assert "only 3.0 % of the CUs have work" in finding.text
     assert "most of that time is in kernel of 4 SMs" in finding.text
