@@ -73,6 +73,8 @@ class ViewSpec(Struct, frozen=True):
         answer: A sentence or two that answer the question of the computed view (``View.answer``),
             from its own tables and facts (``views.answering``); None where there is nothing to say.
             Without it, the answer of the function.
+        pair_answer: The same of a ``pair`` view and what its sides are called, baseline first; None
+            where they have no names of their own.
     """
 
     name: str
@@ -93,3 +95,6 @@ class ViewSpec(Struct, frozen=True):
     sorts_every_table: bool = False
     sort_names: Mapping[str, str] = field(default_factory=dict)
     answer: Callable[[View], str | None] = lambda view: view.answer
+    pair_answer: Callable[[View, str | None, str | None], str | None] = lambda view, _a, _b: (
+        view.answer
+    )

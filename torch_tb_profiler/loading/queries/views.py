@@ -35,6 +35,7 @@ from torch_tb_profiler.loading.queries.traces import (
 )
 from torch_tb_profiler.requests.errors import LoadingError, RequestError, UnknownError, unknown
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
+from torch_tb_profiler.requests.side_names import side_names
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
@@ -108,6 +109,7 @@ def pair_result(
     _check_group_by(spec, subject.selection)
     with as_bad_parameters():
         view = _pair_view(spec, base_trace, base_subject.selection, trace, subject.selection)
+        view = _with_pair_answer(spec, view, base_subject, subject)
         return ViewResult(spec, with_rows(view, rows), subject, base_subject)
 
 
@@ -320,9 +322,13 @@ def _pair_result(
     baseline, candidate = open_traces(catalog, files, wait_s)
     sides = (request.baseline.selection, request.subject.selection)
     view = _pair_view(spec, baseline, sides[0], candidate, sides[1])
-    return ViewResult(
-        spec, view, _with_names(subjects[1], files[1]), _with_names(subjects[0], files[0])
-    )
+    named = [_with_names(*each) for each in zip(subjects, files, strict=True)]
+    view = _with_pair_answer(spec, view, named[0], named[1])
+    return ViewResult(spec, view, named[1], named[0])
+
+
+def _with_pair_answer(spec: ViewSpec, view: View, baseline: Subject, candidate: Subject) -> View:
+    return replace(view, answer=spec.pair_answer(view, *side_names(baseline, candidate)))
 
 
 def _pair_view(

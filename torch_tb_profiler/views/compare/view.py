@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.recording.module_tree import module_tree
 from torch_tb_profiler.analysis.selection import Selection, SelectionError, chosen_group_by
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.alignment import Alignment, ModuleNode, align, tree_of
+from torch_tb_profiler.views.compare.answer import comparison_answer
 from torch_tb_profiler.views.compare.average import (
     AVERAGE_STEP,
     STEPS,
@@ -332,4 +333,5 @@ SPEC = ViewSpec(
     group_bys=(AUTO, TOTAL, PER_STEP),
     missing=_missing,
     leading_facts=LEADING,
+    pair_answer=comparison_answer,
 )
