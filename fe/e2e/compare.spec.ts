@@ -73,7 +73,7 @@ test("baseline and candidate are chosen from selectors, and the answer comes fir
   await page.getByLabel("Baseline", { exact: true }).selectOption({ label: "cpu_slowloader_nw2" });
   await expect(first).toHaveText(/^\+[\d.]+ ms$/);
   for (const title of ["Steps", "Operators"]) {
-    await page.getByRole("button", { name: title, exact: true }).click();
+    await page.getByRole("navigation", { name: "Compare: tabs" }).getByRole("link", { name: title, exact: true }).click();
     await expect(card(page, title).getByRole("columnheader", { name: /^Δ/ }).first()).toBeVisible();
   }
 });
@@ -152,7 +152,8 @@ test("another device is reported first, removes the significance, and the step l
   expect(new Set(tops).size, tops.join(" ")).toBe(1);
   await expect(around.getByRole("row").filter({ hasText: "Device" }).first()).toContainText("NVIDIA A100");
   await expect(around.locator("summary").filter({ hasText: "equal" })).toContainText("Batch size");
-  await expect(page.locator('[data-fact="confidence_total_pct"]')).toHaveText("–");
+  await expect(page.locator('[data-fact="confidence_total_pct"]'), "nothing is a dash").toHaveCount(0);
+  await expect(page.locator(".answer")).toContainText("This may not come from the code");
   await expect(page.locator('[data-fact="delta_total_us"]')).toHaveText("+80 µs");
   const tree = card(page, "From the step to its kernels");
   await expect(tree.getByText("gemm")).toHaveCount(0);
@@ -172,4 +173,20 @@ test("a trace compared with itself has no difference", async ({ guarded: page, s
   await page.goto(`${standalone.url}#run=h100_bert_small&view=compare&baseline_run=h100_bert_small`);
   await expect(page.getByRole("note").filter({ hasText: "No difference" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Environment" })).toContainText("Same environment on both sides");
+});
+
+test("renamed kernels are pairs, and the verdict comes first on every tab", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=mi300_bert_small&view=compare&baseline_run=h100_bert_small`);
+  await expect(page.locator(".answer")).toContainText("mi300_bert_small is 9.5 % faster than h100_bert_small");
+  await page.getByRole("navigation", { name: "Compare: tabs" }).getByRole("link", { name: "Kernels" }).click();
+  await expect(page).toHaveURL(/tab=kernels/);
+  await expect(page.locator(".answer")).toBeVisible();
+  const attention = card(page, "Kernels").locator(".grid-row").filter({ hasText: "attn_fwd" });
+  await expect(attention).toContainText("flash_fwd_kernel");
+  await expect(attention).toContainText("same operator, same shapes, same position");
+});
+
+test("a former address leads to the tab of its table", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&tab=modules`);
+  await expect(page.locator(".tabs [aria-current]")).toHaveText("Operators");
 });

@@ -13,16 +13,22 @@ def side_names(baseline: Subject, candidate: Subject) -> tuple[str | None, str |
             for each in (baseline, candidate)
         ]
         if names[0] != names[1] and all(names):
-            return _without_labels(names[0], names[1])
+            return _distinguishing(names[0], names[1])
     steps = [each.selection.steps for each in (baseline, candidate)]
     if steps[0] != steps[1] and all(steps):
         return f"steps {steps[0]}", f"steps {steps[1]}"
     return None, None
 
 
-def _without_labels(baseline: str, candidate: str) -> tuple[str | None, str | None]:
-    """Names of two folders without what the command line calls them."""
-    if baseline.startswith("baseline/") and candidate.startswith("candidate/"):
-        own, other = baseline.removeprefix("baseline/"), candidate.removeprefix("candidate/")
-        return (own, other) if own != other else (None, None)
-    return baseline, candidate
+def _distinguishing(baseline: str, candidate: str) -> tuple[str | None, str | None]:
+    """The names without the folders that both are in and the file names that both have, and without
+    what the command line calls the sides."""
+    own, other = baseline.split("/"), candidate.split("/")
+    if (own[0], other[0]) == ("baseline", "candidate"):
+        own, other = own[1:], other[1:]
+    for end in (0, -1):
+        while len(own) > 1 and len(other) > 1 and own[end] == other[end]:
+            own, other = (parts[1:] if end == 0 else parts[:-1] for parts in (own, other))
+    if own == other:
+        return None, None
+    return "/".join(own), "/".join(other)

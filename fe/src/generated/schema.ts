@@ -959,8 +959,8 @@ export const VIEWS = {
       "explained": ["name", "phase", "kind", "baseline_time_us", "candidate_time_us", "delta_time_us", "share_of_delta_pct", "delta_of_calls_us", "delta_of_time_per_call_us", "baseline_calls", "candidate_calls", "baseline_mean_us", "candidate_mean_us", "change", "paired_with", "pair_confidence_pct", "pair_reason"],
       "drill_down": ["id", "parent", "name", "kind", "baseline_time_us", "candidate_time_us", "delta_time_us", "share_of_delta_pct", "delta_of_calls_us", "delta_of_time_per_call_us", "baseline_calls", "candidate_calls", "baseline_mean_us", "candidate_mean_us", "change", "paired_with", "pair_confidence_pct", "pair_reason", "short_name", "demangled_name"],
       "steps": ["position", "baseline_step", "candidate_step", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "baseline_kernel_us", "candidate_kernel_us", "delta_kernel_us", "delta_kernel_pct", "baseline_memcpy_us", "candidate_memcpy_us", "delta_memcpy_us", "delta_memcpy_pct", "baseline_memset_us", "candidate_memset_us", "delta_memset_us", "delta_memset_pct", "baseline_communication_us", "candidate_communication_us", "delta_communication_us", "delta_communication_pct", "baseline_runtime_us", "candidate_runtime_us", "delta_runtime_us", "delta_runtime_pct", "baseline_dataloader_us", "candidate_dataloader_us", "delta_dataloader_us", "delta_dataloader_pct", "baseline_cpu_exec_us", "candidate_cpu_exec_us", "delta_cpu_exec_us", "delta_cpu_exec_pct", "baseline_other_us", "candidate_other_us", "delta_other_us", "delta_other_pct"],
-      "operators": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "paired_with", "pair_confidence_pct", "pair_reason"],
-      "kernels": ["name", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "paired_with", "pair_confidence_pct", "pair_reason", "short_name", "demangled_name"],
+      "operators": ["name", "paired_with", "pair_confidence_pct", "pair_reason", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "confidence_device_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "confidence_host_self_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct"],
+      "kernels": ["name", "paired_with", "pair_confidence_pct", "pair_reason", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "short_name", "demangled_name"],
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
       "memory": ["device", "measure", "baseline_size_bytes", "candidate_size_bytes", "delta_size_bytes", "delta_size_pct"],
       "throughput": ["measure", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "delta_mean_low_us", "delta_mean_high_us", "confidence_mean_pct", "baseline_median_us", "candidate_median_us", "delta_median_us", "delta_median_pct", "confidence_median_pct", "baseline_rate_per_s", "candidate_rate_per_s", "delta_rate_per_s", "delta_rate_pct", "confidence_rate_pct", "baseline_steps", "candidate_steps"],
@@ -2652,6 +2652,9 @@ export interface CompareStepsRow {
 
 export interface CompareOperatorsRow {
   name: string | null;
+  paired_with: string | null;
+  pair_confidence_pct: number | null;
+  pair_reason: string | null;
   baseline_calls: number | null;
   candidate_calls: number | null;
   delta_calls: number | null;
@@ -2674,13 +2677,13 @@ export interface CompareOperatorsRow {
   candidate_host_total_us: number | null;
   delta_host_total_us: number | null;
   delta_host_total_pct: number | null;
-  paired_with: string | null;
-  pair_confidence_pct: number | null;
-  pair_reason: string | null;
 }
 
 export interface CompareKernelsRow {
   name: string | null;
+  paired_with: string | null;
+  pair_confidence_pct: number | null;
+  pair_reason: string | null;
   baseline_calls: number | null;
   candidate_calls: number | null;
   delta_calls: number | null;
@@ -2694,9 +2697,6 @@ export interface CompareKernelsRow {
   candidate_mean_us: number | null;
   delta_mean_us: number | null;
   delta_mean_pct: number | null;
-  paired_with: string | null;
-  pair_confidence_pct: number | null;
-  pair_reason: string | null;
   short_name: string | null;
   demangled_name: string | null;
 }

@@ -1,26 +1,28 @@
 /** Compares two traces: what changed, by how much, and whether the change is significant. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 
-import type { Fact, Table, View } from "../api/types";
+import type { Fact, View } from "../api/types";
 import { Chart } from "../chart/Chart";
-import type { CategoryChart } from "../chart/types";
-import { cellOf, textOf } from "../lib/rows";
+import { cellOf } from "../lib/rows";
+import { useNameMode } from "../state/nameMode";
 import { baselineSelection } from "../state/selection";
 import type { Target } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { Segmented } from "../ui/Segmented";
+import { Fold } from "../ui/Fold";
 import { FailureCard } from "../ui/stateCards";
 import { allTraces, baselineParams, chooseBaseline, isSame, traceOf, type Baseline } from "./compare/baseline";
 import { BaselinePicker, traceTitle } from "./compare/BaselinePicker";
+import { averageChart, changesChart, MOST_BARS, rowLabel, stepsChart } from "./compare/charts";
 import { isIdentical, environmentOf } from "./compare/environment";
 import { isEnvironmentNote, EnvironmentCard } from "./compare/EnvironmentCard";
-import { hiddenByDefault } from "./compare/hiddenColumns";
+import { hiddenByDefault, withoutPairs } from "./compare/hiddenColumns";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { PageHead } from "./PageHead";
+import { countText } from "./PageTable";
 import { QualityNotes } from "./QualityNotes";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
@@ -99,21 +101,28 @@ function BaselineInAddress({ baseline, target }: { readonly baseline: Baseline; 
   return null;
 }
 
-/** Tables that are shown above the others. */
-const SHOWN_ABOVE = ["surroundings", "drill_down"];
-/** Tables that explain the difference come first, the others in the order of the server. */
-const FIRST_TABLES = ["explained", "throughput", "phases"];
 /** The row of the step is open by default, to show its phases. */
 const STEP_ID = "0";
 const HIDDEN_IN_TREE = ["kind"];
 const isClosed = (id: string) => id !== STEP_ID;
 
-function Comparison({ context: { view, source, fileName } }: { readonly context: ViewContext }) {
-  const params = useParams();
-  const names = [...FIRST_TABLES, ...Object.keys(view.tables).filter((each) => !FIRST_TABLES.includes(each) && !SHOWN_ABOVE.includes(each))];
-  const filled = names.filter((name) => (view.tables[name]?.row_count ?? 0) > 0);
-  const name = filled.find((each) => each === params["tab"]) ?? filled[0];
-  const table = name === undefined ? undefined : view.tables[name];
+function Comparison({ context }: { readonly context: ViewContext }) {
+  switch (context.tab) {
+    case "steps":
+      return <StepsTab context={context} />;
+    case "operators":
+      return <NamesTab context={context} names={["operators", "modules"]} measures={["device_self_us", "host_self_us"]} />;
+    case "kernels":
+      return <NamesTab context={context} names={["kernels"]} measures={["total_us"]} />;
+    case "memory":
+      return <MemoryTab context={context} />;
+    default:
+      return <Verdict context={context} />;
+  }
+}
+
+function Verdict({ context }: { readonly context: ViewContext }) {
+  const { view, source, fileName } = context;
   const { surroundings: environment, drill_down: parts, average_step: average } = view.tables;
   const total = view.facts.find(({ key }) => key === "delta_total_us")?.value;
   const isEqual = environment !== undefined && isIdentical(environmentOf(environment), parts, typeof total === "number" ? total : null);
@@ -137,63 +146,109 @@ function Comparison({ context: { view, source, fileName } }: { readonly context:
           fileName={fileName("drill_down")}
           notes={view.notes}
           closed={isClosed}
-          hiddenColumns={HIDDEN_IN_TREE}
+          hiddenColumns={[...HIDDEN_IN_TREE, ...parts.columns.map(({ key }) => key).filter(withoutPairs(parts))]}
           maxHeight="480px"
         />
       )}
-      <Segmented label="Table" values={filled} value={name ?? ""} onPick={(value) => adjust({ tab: value })} title={(value) => view.tables[value]?.title ?? value} />
-      {name !== undefined && table !== undefined && (
-        <DataTable
-          key={`${name} ${view.selection.group_by ?? ""}`}
-          name={`compare.${name}`}
-          table={table}
-          source={source(name)}
-          address={name}
-          fileName={fileName(name)}
-          notes={view.notes}
-          hiddenColumns={hiddenByDefault(table)}
-        />
-      )}
+      <Tables context={context} names={["throughput"]} />
+      {["explained", "average_step"].map((name) => (
+        <FoldedComparison key={name} context={context} name={name} />
+      ))}
       <QualityNotes notes={view.notes.filter((note) => !isEnvironmentNote(note))} always={false} />
     </>
+  );
+}
+
+/** The steps by position, as a picture and a table; then their phases. */
+function StepsTab({ context }: { readonly context: ViewContext }) {
+  const { view, fileName } = context;
+  const steps = view.tables["steps"];
+  return (
+    <>
+      {steps !== undefined && steps.rows.length > 1 && (
+        <Chart title="Step times" help="Steps of both sides by position." chart={stepsChart(steps)} fileName={fileName("steps")} height={280} />
+      )}
+      <Tables context={context} names={["phases", "steps"]} />
+    </>
+  );
+}
+
+/** What changed most, as a picture and tables. */
+function NamesTab({ context, names, measures }: { readonly context: ViewContext; readonly names: readonly string[]; readonly measures: readonly string[] }) {
+  const { view, fileName } = context;
+  const mode = useNameMode();
+  const [first = ""] = names;
+  const table = view.tables[first];
+  const measure = table === undefined ? undefined : measures.find((key) => table.rows.some((row) => Number(cellOf(table, row, `delta_${key}`) ?? 0) !== 0));
+  return (
+    <>
+      {table !== undefined && measure !== undefined && (
+        <Chart
+          title={`Largest changes: ${table.title.toLowerCase()}`}
+          help={`The ${MOST_BARS} rows whose time changed most.`}
+          chart={changesChart(table, measure, (row) => rowLabel(table, row, mode))}
+          fileName={fileName(`${first}_changes`)}
+          height={320}
+        />
+      )}
+      <Tables context={context} names={names} />
+      {names.every((name) => (view.tables[name]?.row_count ?? 0) === 0) && <p className="soft">{table?.why_empty ?? "No data in this selection."}</p>}
+    </>
+  );
+}
+
+/** Peaks first, then what holds the memory. */
+function MemoryTab({ context }: { readonly context: ViewContext }) {
+  const names = Object.keys(context.view.tables).filter((name) => name.startsWith("memory"));
+  const isEmpty = names.every((name) => (context.view.tables[name]?.row_count ?? 0) === 0);
+  return isEmpty ? (
+    <p className="soft">Memory is compared where both sides record it: profile with profile_memory=True, or take memory snapshots.</p>
+  ) : (
+    <Tables context={context} names={names} />
+  );
+}
+
+/** Tables that have rows, one below the other. */
+function Tables({ context, names }: { readonly context: ViewContext; readonly names: readonly string[] }) {
+  return names.map((name) => <ComparedTable key={name} context={context} name={name} />);
+}
+
+function ComparedTable({ context: { view, source, fileName }, name }: { readonly context: ViewContext; readonly name: string }) {
+  const table = view.tables[name];
+  if (table === undefined || table.row_count === 0) return null;
+  return (
+    <DataTable
+      key={`${name} ${view.selection.group_by ?? ""}`}
+      name={`compare.${name}`}
+      table={table}
+      source={source(name)}
+      address={name}
+      fileName={fileName(name)}
+      notes={view.notes}
+      hiddenColumns={hiddenByDefault(table)}
+    />
+  );
+}
+
+function FoldedComparison({ context, name }: { readonly context: ViewContext; readonly name: string }) {
+  const table = context.view.tables[name];
+  if (table === undefined || table.row_count === 0) return null;
+  return (
+    <Fold id={name} title={table.title} answer={countText(table)}>
+      <ComparedTable context={context} name={name} />
+    </Fold>
   );
 }
 
 /** First whether it is slower, and how certain; then where; the steps last. */
 const ANSWER = ["delta_total_us", "delta_total_pct", "confidence_total_pct", "largest_change"];
 const LAST = ["baseline_steps", "candidate_steps"];
-const MAX_FACTS = 9;
+const MAX_FACTS = 8;
 
 export function answerFirst(facts: readonly Fact[]): Fact[] {
-  const shown = facts.filter((fact) => fact.unit !== null || typeof fact.value === "string");
+  const shown = facts.filter(({ unit, value }) => value !== null && (unit !== null || typeof value === "string"));
   const named = (keys: readonly string[]) => keys.flatMap((key) => shown.filter((fact) => fact.key === key));
   const changes = shown.filter(({ key }) => !ANSWER.includes(key) && !LAST.includes(key));
   const room = MAX_FACTS - named(ANSWER).length - named(LAST).length;
   return [...named(ANSWER), ...changes.slice(0, room), ...named(LAST)];
-}
-
-const TOTAL = "Total";
-
-/** The categories of the average step, baseline next to candidate. */
-export function averageChart(table: Table): CategoryChart {
-  const rows = table.rows.filter((row) => {
-    const measured = ["baseline_duration_us", "candidate_duration_us"].some((key) => Number(cellOf(table, row, key) ?? 0) > 0);
-    return measured && textOf(table, row, "category") !== TOTAL;
-  });
-  const values = (key: string) =>
-    rows.map((row) => {
-      const value = cellOf(table, row, key);
-      return typeof value === "number" ? value : null;
-    });
-  return {
-    kind: "bar",
-    horizontal: false,
-    categories: rows.map((row) => textOf(table, row, "category")),
-    lines: [
-      { name: "Baseline", values: values("baseline_duration_us") },
-      { name: "Candidate", values: values("candidate_duration_us") },
-    ],
-    categoryTitle: "Category",
-    value: { title: "Time per step", unit: "us" },
-  };
 }

@@ -115,7 +115,18 @@ const PAGES: readonly Page[] = [
       { id: "counters", title: "Counters", view: "resources", series: ["devices_"] },
     ],
   },
-  { id: "compare", title: "Compare", question: "What changed, and is it real?", tabs: [whole("compare", "Compare")] },
+  {
+    id: "compare",
+    title: "Compare",
+    question: "What changed, and is it real?",
+    tabs: [
+      { id: "verdict", title: "Verdict", view: "compare", tables: ["average_step", "surroundings", "explained", "drill_down", "throughput"] },
+      { id: "steps", title: "Steps", view: "compare", tables: ["steps", "phases"] },
+      { id: "operators", title: "Operators", view: "compare", tables: ["operators", "modules"] },
+      { id: "kernels", title: "Kernels", view: "compare", tables: ["kernels"] },
+      { id: "memory", title: "Memory", view: "compare", tables: ["memory"] },
+    ],
+  },
 ];
 
 /** The page that shows a view. A view of none of them, such as a plugin's, is a page of its own. */
@@ -143,7 +154,8 @@ export function availableTabs({ tabs }: Page, views: readonly ViewInfo[]): PageT
 export function currentTab(page: Page, name: string, params: Params, view: View | null): PageTab | undefined {
   const own = page.tabs.filter((tab) => tab.view === name);
   const { tab: id, table, group_by: groupBy } = params as Record<string, string | undefined>;
-  const named = own.find((tab) => tab.id === id);
+  // Former addresses named a table.
+  const named = own.find((tab) => tab.id === id) ?? own.find(({ tables }) => id !== undefined && tables?.includes(id) === true);
   if (named !== undefined) return named;
   const narrowed = (tabs: readonly PageTab[], isMeant: (tab: PageTab) => boolean) => (tabs.some(isMeant) ? tabs.filter(isMeant) : tabs);
   const ofTable = narrowed(own, ({ tables }) => table !== undefined && tables?.includes(table) === true);

@@ -80,7 +80,7 @@ def test_another_device_is_said() -> None:
         return t.trace(events, deviceProperties=header)
 
     text = answer(on("V100", 100), on("A100", 90))
-    assert "This may not come from the code: Device V100 against A100." in text
+    assert "This may not come from the code: device V100 against A100." in text
 
 
 def test_a_peak_of_memory_is_said() -> None:

@@ -171,7 +171,7 @@ def test_nothing_is_certain_and_counts_are_whole() -> None:
                 assert column.type == "integer"
                 assert table.frame[column.key].dtype == pl.Int64
     assert (row["baseline_calls"], row["candidate_calls"], row["delta_calls"]) == (4, 4, 0)
-    assert b"gemm,4,4,0," in csv.dumps(view.tables["kernels"])
+    assert b"gemm,,,,4,4,0," in csv.dumps(view.tables["kernels"])
 
 
 def test_counts_per_step_may_have_fractions() -> None:
@@ -236,7 +236,7 @@ def test_what_only_one_side_ran_is_zero_on_the_other() -> None:
 
 
 def test_a_wrong_selection_is_refused() -> None:
-    with pytest.raises(SelectionError, match=r"^baseline steps: no step"):
+    with pytest.raises(SelectionError, match=r"^baseline steps: there is no step"):
         compare(training(2), Selection(steps="99"), training(2), ALL)
     with pytest.raises(SelectionError, match=r"^steps: no step"):
         compare(training(2), ALL, training(2), Selection(steps="99"))

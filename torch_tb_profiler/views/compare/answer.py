@@ -134,6 +134,8 @@ def _reality(view: View) -> str | None:
 
 
 def _difference(what: str, before: str | None, after: str | None) -> str:
+    """``device NVIDIA H100 against AMD MI300X``."""
+    what = what if what[:2].isupper() else what[0].lower() + what[1:]
     if before == after:
         return f"{what}: {before} on both sides"
     return f"{what} {before or 'not known'} against {after or 'not known'}"

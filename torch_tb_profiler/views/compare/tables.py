@@ -136,8 +136,8 @@ def pair_spec(
     more: tuple[Column, ...] = (),
     tree: tuple[str, str] | None = None,
 ) -> TableSpec:
-    """The declaration of a table that compares ``measures`` of rows with the keys ``keys``; columns
-    ``more``, at the end, are filled later."""
+    """The declaration of a table that compares ``measures`` of rows with the columns ``keys``;
+    columns ``more``, at the end, are filled later."""
     compared = tuple(column for measure in measures for column in measure_columns(measure))
     return TableSpec(name, title, text, keys + compared + more, tree=tree)
 

@@ -88,18 +88,17 @@ OPERATORS = pair_spec(
     "Operators",
     "One row per operator of either side, the largest change first. Operators that are only "
     "renamed are one row.",
-    keys=(Column("name", "Name", "string", None, "Name of the operator."),),
+    keys=(Column("name", "Name", "string", None, "Name of the operator."), *PAIRED_WITH),
     measures=OPERATOR_MEASURES,
-    more=PAIRED_WITH,
 )
 KERNELS = pair_spec(
     "kernels",
     "Kernels",
     "One row per kernel of either side, the largest change first. Kernels that are only renamed "
     "are one row.",
-    keys=(Column("name", "Name", "string", None, "Name of the kernel."),),
+    keys=(Column("name", "Name", "string", None, "Name of the kernel."), *PAIRED_WITH),
     measures=KERNEL_MEASURES,
-    more=(*PAIRED_WITH, *OTHER_NAMES),
+    more=OTHER_NAMES,
 )
 PHASES = pair_spec(
     "phases",

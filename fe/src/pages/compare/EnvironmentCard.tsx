@@ -20,9 +20,9 @@ export function EnvironmentCard({ table, notes }: Props) {
         <span className="soft">{[`${differing.length} differ`, `${unknown.length} unknown`, `${same.length} equal`].join(" · ")}</span>
       </header>
       <div className="body compare-around">
-        {environmentNotes.map((note) => (
+        {environmentNotes.filter(({ severity }) => severity === "warning").map((note) => (
           <p key={note.code} className={`compare-said ${note.severity}`} data-note={note.code}>
-            <span aria-hidden="true">{note.severity === "warning" ? "⚠" : "·"}</span>
+            <span aria-hidden="true">⚠</span>
             <span>
               {note === verdict && <b>Times cannot be compared. </b>}
               {note.text}

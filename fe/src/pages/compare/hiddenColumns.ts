@@ -2,8 +2,19 @@
 import type { Table } from "../../api/types";
 
 export function hiddenByDefault(table: Table): (key: string) => boolean {
-  return hasDeviceTimes(table) ? isDetailOrHostTotal : isDetail;
+  const isHidden = hasDeviceTimes(table) ? isDetailOrHostTotal : isDetail;
+  const isUnpaired = withoutPairs(table);
+  return (key) => isHidden(key) || isUnpaired(key);
 }
+
+/** Pairs of names where no row has one. */
+export function withoutPairs(table: Table): (key: string) => boolean {
+  const index = table.columns.findIndex(({ key }) => key === "paired_with");
+  const hasPairs = index >= 0 && table.rows.some((row) => row[index] !== null);
+  return (key) => !hasPairs && PAIR_COLUMNS.includes(key);
+}
+
+const PAIR_COLUMNS = ["paired_with", "pair_confidence_pct", "pair_reason"];
 
 /** Details: bounds of intervals, calls, and both sides of every category. */
 function isDetail(key: string): boolean {
