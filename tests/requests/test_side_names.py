@@ -9,6 +9,10 @@ from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.side_names import side_names
 
 
+def subject(run: str, worker: str, span: str) -> Subject:
+    return Subject(run, worker, span)
+
+
 @pytest.mark.parametrize(
     ("baseline", "candidate", "names"),
     [
@@ -25,7 +29,7 @@ from torch_tb_profiler.requests.side_names import side_names
 def test_as_much_as_distinguishes(
     baseline: tuple[str, ...], candidate: tuple[str, ...], names: tuple[str | None, str | None]
 ) -> None:
-    assert side_names(Subject(*baseline), Subject(*candidate)) == names
+    assert side_names(subject(*baseline), subject(*candidate)) == names
 
 
 def test_steps_of_one_trace() -> None:

@@ -20,6 +20,7 @@ from torch_tb_profiler.importers import (
     paddle,
     pftrace,
     recorder,
+    report,
     snapshot,
 )
 from torch_tb_profiler.importers.errors import TraceFormatError
@@ -33,6 +34,7 @@ from torch_tb_profiler.trace.columns import EventColumns
 
 FORMATS: tuple[Importer, ...] = (
     recorder.FORMAT,
+    report.FORMAT,
     paddle.FORMAT,
     ascend.FORMAT,
     mindspore.FORMAT,

@@ -324,6 +324,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
         }
     ),
     "snapshot_settings": pl.Schema({"setting": pl.String, "value": pl.String}),
+    "report_views": pl.Schema({"view": pl.String, "answer": pl.String}),  # JSON
 }
 """Name of a side table → its columns."""
 
@@ -356,6 +357,7 @@ SIDE_TITLES: dict[str, str] = {
     "snapshot_segments": "segments of memory",
     "snapshot_stacks": "call stacks of allocations",
     "snapshot_settings": "settings of the allocator",
+    "report_views": "views of a report",
 }
 """Name of a side table → its content, for people."""
 

@@ -238,7 +238,7 @@ def test_what_only_one_side_ran_is_zero_on_the_other() -> None:
 def test_a_wrong_selection_is_refused() -> None:
     with pytest.raises(SelectionError, match=r"^baseline steps: there is no step"):
         compare(training(2), Selection(steps="99"), training(2), ALL)
-    with pytest.raises(SelectionError, match=r"^steps: no step"):
+    with pytest.raises(SelectionError, match=r"^steps: there is no step"):
         compare(training(2), ALL, training(2), Selection(steps="99"))
     with pytest.raises(SelectionError, match="group_by"):
         compare(training(2), ALL, training(2), Selection(group_by="name"))

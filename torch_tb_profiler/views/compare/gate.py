@@ -28,7 +28,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.views.compare.average import CATEGORIES
-from torch_tb_profiler.views.compare.surroundings import NOT_KNOWN
+from torch_tb_profiler.views.compare.environment_table import NOT_KNOWN
 from torch_tb_profiler.views.compare.tables import FEW_STEPS
 from torch_tb_profiler.views.compare.throughput import NOT_OF_TIMERS, THROUGHPUT
 from torch_tb_profiler.views.querying import QueryError, query

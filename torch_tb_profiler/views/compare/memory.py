@@ -57,9 +57,12 @@ MEMORY = pair_spec(
 )
 
 
-def compared_memory(bases: tuple[StepBasis, StepBasis]) -> Table:
+Measured = dict[tuple[str, str], int]
+"""Bytes by device and measure."""
+
+
+def compared_memory(rows: tuple[Measured, Measured]) -> Table:
     """The memory of both sides' selections; no row where neither recorded totals."""
-    rows = [_measured(basis) for basis in bases]
     keys = [[*each] for each in rows]
     pairing = pair_by_key(keys[0], keys[1])
     met = [
@@ -79,18 +82,18 @@ def compared_memory(bases: tuple[StepBasis, StepBasis]) -> Table:
     )
 
 
-def _side(measured: dict[tuple[str, str], int], keys: list[tuple[str, str]]) -> Side:
+def _side(measured: Measured, keys: list[tuple[str, str]]) -> Side:
     values = [measured.get(key, np.nan) for key in keys]
     return Side(len(keys), {"size_bytes": np.array(values, np.float64)}, reasons=_REASONS)
 
 
-def _measured(basis: StepBasis) -> dict[tuple[str, str], int]:
+def measured_memory(basis: StepBasis) -> Measured:
     """Bytes by device and measure of one side; of categories 0 only where it is known that nothing
     of the peak is of them."""
     trace, selection = basis.trace, basis.selection
     records = memory_records(trace)
     chosen, stretches = selected_records(trace, selection), selected_time(trace, selection)
-    sizes: dict[tuple[str, str], int] = {}
+    sizes: Measured = {}
     for number, device in enumerate(records.devices):
         points = curve(records, number, chosen, stretches)
         peak = points.peak()

@@ -23,7 +23,16 @@ from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.compare.steps import StepBasis, step_samples
-from torch_tb_profiler.views.compare.tables import Measure, Side
+from torch_tb_profiler.views.compare.tables import (
+    SHARE,
+    Measure,
+    Side,
+    by_size_of_change,
+    compared_table,
+    pair_by_key,
+    pair_spec,
+)
+from torch_tb_profiler.views.schema import Column, Table
 
 DATALOADER = "DataLoader"
 FORWARD = "Forward"
@@ -33,6 +42,29 @@ PHASE_MEASURES = (
     Measure("calls", "Calls", "count"),
     Measure("host_total_us", "Host Total", "us", sampled=True),
     Measure("device_total_us", "Device Total", "us", sampled=True),
+)
+
+
+PHASES = pair_spec(
+    "phases",
+    "Phases",
+    "One row per phase of the steps: data loading, forward, backward, optimizer. Phases are "
+    "matched by kind, not by the names of their ranges.",
+    keys=(
+        Column("phase", "Phase", "string", None, "What it is."),
+        Column(
+            "baseline_names", "Baseline Names", "string", None, "Names of its ranges on that side."
+        ),
+        Column(
+            "candidate_names",
+            "Candidate Names",
+            "string",
+            None,
+            "Names of its ranges on that side.",
+        ),
+    ),
+    measures=PHASE_MEASURES,
+    more=(SHARE,),
 )
 
 
@@ -127,3 +159,17 @@ def _ranges(trace: Trace) -> _Ranges:
     if len(backward):
         ranges.add(BACKWARD, "autograd engine", backward, device_ns[backward])
     return ranges
+
+
+def compared_phases(bases: tuple[StepBasis, StepBasis]) -> Table:
+    """The phases of both sides, the largest change on top."""
+    a, b = phase_side(bases[0]), phase_side(bases[1])
+    pairing = pair_by_key(a.phases, b.phases)
+    left, right = pairing.baseline.tolist(), pairing.candidate.tolist()
+    keys = {
+        "phase": [a.phases[i] if i >= 0 else b.phases[k] for i, k in zip(left, right, strict=True)],
+        "baseline_names": [a.names[i] if i >= 0 else None for i in left],
+        "candidate_names": [b.names[k] if k >= 0 else None for k in right],
+    }
+    table = compared_table(PHASES, keys, PHASE_MEASURES, sides=(a.side, b.side), pairing=pairing)
+    return by_size_of_change(table, "delta_host_total_us")

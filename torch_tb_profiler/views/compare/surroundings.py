@@ -7,51 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import polars as pl
-from msgspec import Struct
-
 from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import (
-    EnvironmentAspect,
     can_be_one_version,
     surroundings,
 )
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare import program, recorded
+from torch_tb_profiler.views.compare.environment_table import (
+    NOT_KNOWN,
+    Compared,
+    Verdict,
+    by_text,
+    compared_aspect,
+    reasons,
+)
 from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Setting
 from torch_tb_profiler.views.compare.shared_work import shared_work
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.workload import Workload, workload
-from torch_tb_profiler.views.schema import Column, Note, Table, TableSpec
 
-SIDES = ("baseline", "candidate")
 Bases = tuple[StepBasis, StepBasis]
 
-SURROUNDINGS = TableSpec(
-    "surroundings",
-    "Environment",
-    "One row per property of the environment, differences first. If a row with severity warning "
-    "differs, time differences may not come from the code, so no confidence is given.",
-    (
-        Column("what", "What", "string", None, "Property of the environment."),
-        Column("baseline", "Baseline", "string", None, "Value of the baseline."),
-        Column("candidate", "Candidate", "string", None, "Value of the candidate."),
-        Column("same", "Same", "boolean", None, "Whether both values are equal; null: not known."),
-        Column("reason", "Not Known", "string", None, "Why the comparison is not possible."),
-        Column(
-            "why", "Why It Matters", "string", None, "Effect of a difference on times.", hidden=True
-        ),
-        Column(
-            "severity",
-            "Severity",
-            "string",
-            None,
-            "warning: times are not comparable; info: the difference may explain times.",
-        ),
-        Column("kind", "Kind", "string", None, "Key for --allow-different.", hidden=True),
-    ),
-)
-NOT_KNOWN = "not known"
 OF_PROGRAM: dict[str, Callable[[Trace], Setting]] = {
     "processor": program.processor,
     "switches": program.switches,
@@ -69,42 +46,6 @@ WHERE_RECORDED = frozenset(
 """Aspects of which nothing is said where neither side records them."""
 
 
-class Compared(Struct, frozen=True):
-    """One aspect of both sides.
-
-    Attributes:
-        aspect: Which.
-        baseline, candidate: What each says.
-        same: Whether they say the same; None where it is not known.
-        reason: Why ``same`` is None.
-        severity: ``warning`` where times cannot be compared for it, ``info`` where it is told.
-    """
-
-    aspect: EnvironmentAspect
-    baseline: Setting
-    candidate: Setting
-    same: bool | None
-    reason: str | None
-    severity: str | None
-
-    @property
-    def forbids(self) -> bool:
-        """Whether it makes times incomparable."""
-        return self.severity == "warning"
-
-
-class _Verdict(Struct, frozen=True):
-    """What both sides say of an aspect; ``matters``: whether a difference is large enough, and
-    ``regardless``: whether it forbids to compare times though both say the same."""
-
-    baseline: Setting
-    candidate: Setting
-    same: bool | None
-    reason: str | None = None
-    matters: bool = True
-    regardless: bool = False
-
-
 def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
     """Every aspect of two recordings, in the order of ``knowledge/surroundings.toml``."""
     rows = []
@@ -113,135 +54,35 @@ def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
         is_silent = verdict.baseline.text is verdict.candidate.text is None
         if is_silent and aspect.kind in WHERE_RECORDED:
             continue
-        severity = None
-        if verdict.regardless or (verdict.same is False and verdict.matters):
-            severity = {"times": "warning", "noted": "info", "shown": None}[aspect.effect]
-        rows.append(
-            Compared(
-                aspect,
-                verdict.baseline,
-                verdict.candidate,
-                verdict.same,
-                verdict.reason,
-                severity,
-            )
-        )
+        rows.append(compared_aspect(aspect, verdict))
     return tuple(rows)
 
 
-def surroundings_table(rows: tuple[Compared, ...]) -> Table:
-    """The table of surroundings: what forbids to compare times, what differs, what is not known,
-    what is the same."""
-    rank = {False: 2, None: 3, True: 4}
-    ordered = sorted(rows, key=lambda row: 1 if row.severity == "warning" else rank[row.same])
-    frame = pl.DataFrame(
-        [
-            (
-                row.aspect.title,
-                row.baseline.text,
-                row.candidate.text,
-                row.same,
-                row.reason,
-                row.aspect.why,
-                row.severity,
-                row.aspect.kind,
-            )
-            for row in ordered
-        ],
-        schema=SURROUNDINGS.polars_schema(),
-        orient="row",
-    )
-    unknown = "Not recorded, or not enough data; the column Not Known gives the reason."
-    columns = [key for key in (*SIDES, "same") if frame[key].null_count()]
-    return Table(SURROUNDINGS, frame, dict.fromkeys(columns, unknown))
+def _of_trace(read: Callable[[Trace], Setting]) -> Callable[[Bases], Verdict]:
+    return lambda bases: by_text(read(bases[0].trace), read(bases[1].trace))
 
 
-def surroundings_notes(rows: tuple[Compared, ...]) -> tuple[Note, ...]:
-    """What is said of differences, those that forbid to compare times first.
-
-    File problems are reported by the notes of the recordings' quality already.
-    """
-    notes = [
-        Note(
-            "quality",
-            f"other_{row.aspect.kind}",
-            "warning" if row.forbids else "info",
-            row.aspect.text.format(baseline=_shown(row.baseline), candidate=_shown(row.candidate)),
-            {
-                "kind": row.aspect.kind,
-                "baseline": row.baseline.text,
-                "candidate": row.candidate.text,
-            },
-        )
-        for row in rows
-        if row.severity is not None and row.aspect.kind != "quality"
-    ]
-    return tuple(sorted(notes, key=lambda note: note.severity != "warning"))
-
-
-def no_confidence(rows: tuple[Compared, ...]) -> str | None:
-    """Why no confidence is given, naming what differs; None where times can be compared."""
-    differing = [
-        f"{row.aspect.title} ({_shown(row.baseline)} against {_shown(row.candidate)})"
-        for row in rows
-        if row.forbids
-    ]
-    if not differing:
-        return None
-    return (
-        f"No confidence: the recordings differ in {'; '.join(differing)}, so time differences "
-        "may not come from the code."
-    )
-
-
-def _shown(side: Setting) -> str:
-    return side.text if side.text is not None else NOT_KNOWN
-
-
-def _by_text(baseline: Setting, candidate: Setting, *, matters: bool = True) -> _Verdict:
-    """Both sides by what they say; not known where one says nothing."""
-    if baseline.text is not None and candidate.text is not None:
-        same = baseline.text == candidate.text
-        return _Verdict(baseline, candidate, same, None, matters)
-    return _Verdict(baseline, candidate, None, _reasons(baseline, candidate))
-
-
-def _reasons(baseline: Setting, candidate: Setting) -> str:
-    if baseline.text is candidate.text is None and baseline.reason == candidate.reason:
-        return f"Both sides: {_ended(baseline.reason)}"
-    sides = zip(("Baseline", "Candidate"), (baseline, candidate), strict=True)
-    return " ".join(f"{title}: {_ended(side.reason)}" for title, side in sides if side.reason)
-
-
-def _ended(reason: str | None) -> str:
-    return f"{(reason or recorded.NOT_RECORDED).rstrip('.')}."
-
-
-def _of_trace(read: Callable[[Trace], Setting]) -> Callable[[Bases], _Verdict]:
-    return lambda bases: _by_text(read(bases[0].trace), read(bases[1].trace))
-
-
-def _device(bases: Bases) -> _Verdict:
+def _device(bases: Bases) -> Verdict:
     """Models; a device of unknown model still differs from none."""
     sides = recorded.device(bases[0].trace), recorded.device(bases[1].trace)
     if NO_DEVICE in (sides[0].text, sides[1].text) and all(
         side.text is not None or not basis.trace.device_work.is_empty()
         for side, basis in zip(sides, bases, strict=True)
     ):
-        return _Verdict(*sides, sides[0].text == sides[1].text)
+        return Verdict(*sides, sides[0].text == sides[1].text)
     text = sides[0].text
     if text is not None and text == sides[1].text and text.endswith(recorded.NO_MODEL):
-        return _Verdict(*sides, None, "Neither side names its model.")
-    return _by_text(*sides)
+        return Verdict(*sides, None, "Neither side names its model.")
+    return by_text(*sides)
 
 
-def _device_count(bases: Bases) -> _Verdict:
+def _device_count(bases: Bases) -> Verdict:
     sides = recorded.device_count(bases[0].trace), recorded.device_count(bases[1].trace)
     # Where one has none, the row of the device says it.
-    return _by_text(*sides, matters="0" not in (sides[0].text, sides[1].text))
+    return by_text(*sides, matters="0" not in (sides[0].text, sides[1].text))
 
 
-def _world_size(bases: Bases) -> _Verdict:
+def _world_size(bases: Bases) -> Verdict:
     """Ranks; beside a job of several a recording without any word of one is a single process."""
     sides = [recorded.world_size(basis.trace) for basis in bases]
     texts = [side.text for side in sides]
@@ -250,26 +91,26 @@ def _world_size(bases: Bases) -> _Verdict:
     elif None not in texts and sum(str(text).startswith(recorded.AT_LEAST) for text in texts) == 1:
         least, known = sorted(texts, key=lambda text: not str(text).startswith(recorded.AT_LEAST))
         if int(str(least).removeprefix(recorded.AT_LEAST)) <= int(str(known)):
-            return _Verdict(
+            return Verdict(
                 sides[0], sides[1], None, "One side records the size of process groups only."
             )
-    return _by_text(sides[0], sides[1])
+    return by_text(sides[0], sides[1])
 
 
 def _loads(bases: Bases) -> tuple[Workload, Workload]:
     return workload(bases[0].trace), workload(bases[1].trace)
 
 
-def _batch(bases: Bases) -> _Verdict:
+def _batch(bases: Bases) -> Verdict:
     sides = []
     for basis, load in zip(bases, _loads(bases), strict=True):
         named = basis.trace.meta.info.settings.batch_size
         value = load.batch if named is None else named
         sides.append(recorded.setting(value, load.reasons.get("batch", "")))
-    return _by_text(*sides)
+    return by_text(*sides)
 
 
-def _shapes(bases: Bases) -> _Verdict:
+def _shapes(bases: Bases) -> Verdict:
     a, b = _loads(bases)
     shared_names = {name for name, _ in a.products} & {name for name, _ in b.products}
     share, sides = 1.0, []
@@ -282,14 +123,14 @@ def _shapes(bases: Bases) -> _Verdict:
         text = f"{hottest[0][0]} {hottest[0][1]}" if hottest else None
         sides.append(recorded.setting(text, own.reasons.get("products", "")))
     if not a.products or not b.products:
-        return _Verdict(sides[0], sides[1], None, _reasons(*sides))
+        return Verdict(sides[0], sides[1], None, reasons(*sides))
     if not shared_names:
         reason = "The sides have no matrix product or convolution in common."
-        return _Verdict(sides[0], sides[1], None, reason)
-    return _Verdict(sides[0], sides[1], share >= surroundings().shapes_shared)
+        return Verdict(sides[0], sides[1], None, reason)
+    return Verdict(sides[0], sides[1], share >= surroundings().shapes_shared)
 
 
-def _precision(bases: Bases) -> _Verdict:
+def _precision(bases: Bases) -> Verdict:
     loads = _loads(bases)
     sides, chosen = [], []
     for basis, load in zip(bases, loads, strict=True):
@@ -300,48 +141,48 @@ def _precision(bases: Bases) -> _Verdict:
         parts = [f"{kind} {share:.0f} %" for kind, share in load.precision_pct.items()] + parts
         sides.append(recorded.setting(", ".join(parts), load.reasons.get("precision_pct", "")))
     if bool(loads[0].precision_pct) != bool(loads[1].precision_pct) and chosen[0] == chosen[1]:
-        return _Verdict(sides[0], sides[1], None, "One side records no element types of operators.")
+        return Verdict(sides[0], sides[1], None, "One side records no element types of operators.")
     if not loads[0].precision_pct or not loads[1].precision_pct:
-        return _by_text(*sides)
+        return by_text(*sides)
     a, b = (load.precision_pct for load in loads)
     apart = max(abs(a.get(kind, 0.0) - b.get(kind, 0.0)) for kind in {*a, *b})
-    return _Verdict(sides[0], sides[1], apart < surroundings().precision_points)
+    return Verdict(sides[0], sides[1], apart < surroundings().precision_points)
 
 
-def _work(bases: Bases) -> _Verdict:
+def _work(bases: Bases) -> Verdict:
     shares = shared_work(bases[0].trace, bases[1].trace)
     if shares is None:
         nothing = Setting(None, "no operators and no kernels")
-        return _Verdict(nothing, nothing, None, "A side has no operators and no kernels.")
+        return Verdict(nothing, nothing, None, "A side has no operators and no kernels.")
     sides = [Setting(f"{100 * share:.0f} %") for share in shares]
     is_all = all(side.text == "100 %" for side in sides)
-    return _Verdict(sides[0], sides[1], is_all, matters=min(shares) < surroundings().work_shared)
+    return Verdict(sides[0], sides[1], is_all, matters=min(shares) < surroundings().work_shared)
 
 
-def _steps(bases: Bases) -> _Verdict:
+def _steps(bases: Bases) -> Verdict:
     a, b = len(bases[0].rows), len(bases[1].rows)
     sides = recorded.steps(bases[0]), recorded.steps(bases[1])
     matters = max(a, b) >= surroundings().steps_ratio * max(min(a, b), 1)
     same = None if sides[0].text is None or sides[1].text is None else a == b
-    reason = _reasons(*sides) if same is None else None
-    return _Verdict(*sides, same, reason, matters)
+    reason = reasons(*sides) if same is None else None
+    return Verdict(*sides, same, reason, matters)
 
 
-def _quality(bases: Bases) -> _Verdict:
+def _quality(bases: Bases) -> Verdict:
     """Damage forbids whether one side has it or both."""
     sides = recorded.damage(bases[0].trace), recorded.damage(bases[1].trace)
     texts = [side.text for side in sides]
     is_damaged = any(text != recorded.NO_DAMAGE for text in texts)
-    return _Verdict(*sides, texts[0] == texts[1], regardless=is_damaged)
+    return Verdict(*sides, texts[0] == texts[1], regardless=is_damaged)
 
 
-def _torch(bases: Bases) -> _Verdict:
+def _torch(bases: Bases) -> Verdict:
     """Versions as they are recorded; else by how the traces are written, or by the lines of
     torch's own functions."""
     traces = bases[0].trace, bases[1].trace
     named = [recorded.setting(trace.meta.info.settings.torch_version) for trace in traces]
     if all(side.text is not None for side in named):
-        return _by_text(*named)
+        return by_text(*named)
     sides = [
         recorded.setting(torch_version(trace), "the torch version is not recorded")
         for trace in traces
@@ -354,26 +195,26 @@ def _torch(bases: Bases) -> _Verdict:
                 Setting(f"{side.text or NOT_KNOWN} ({function} at {file}:{min(at)})")
                 for side, at in zip(sides, (a, b), strict=True)
             ]
-            return _Verdict(sides[0], sides[1], False)
+            return Verdict(sides[0], sides[1], False)
     if sides[0].text is None or sides[1].text is None:
-        return _Verdict(sides[0], sides[1], None, _reasons(*sides))
+        return Verdict(sides[0], sides[1], None, reasons(*sides))
     if not can_be_one_version(sides[0].text, sides[1].text):
-        return _Verdict(sides[0], sides[1], False)
+        return Verdict(sides[0], sides[1], False)
     if sides[0].text != sides[1].text:
-        return _Verdict(sides[0], sides[1], None, "The possible version ranges overlap.")
+        return Verdict(sides[0], sides[1], None, "The possible version ranges overlap.")
     reason = "The torch version is not recorded, and both traces have the same layout."
-    return _Verdict(sides[0], sides[1], None, reason)
+    return Verdict(sides[0], sides[1], None, reason)
 
 
-def _environment(bases: Bases) -> _Verdict:
-    return _by_text(*program.environments(bases[0].trace, bases[1].trace))
+def _environment(bases: Bases) -> Verdict:
+    return by_text(*program.environments(bases[0].trace, bases[1].trace))
 
 
-def _of_basis(read: Callable[[StepBasis], Setting]) -> Callable[[Bases], _Verdict]:
-    return lambda bases: _by_text(read(bases[0]), read(bases[1]))
+def _of_basis(read: Callable[[StepBasis], Setting]) -> Callable[[Bases], Verdict]:
+    return lambda bases: by_text(read(bases[0]), read(bases[1]))
 
 
-_COMPARED: dict[str, Callable[[Bases], _Verdict]] = {
+_COMPARED: dict[str, Callable[[Bases], Verdict]] = {
     "device": _device,
     "device_count": _device_count,
     "world_size": _world_size,
