@@ -38,7 +38,7 @@ class HostCalls(Struct, frozen=True):
 
 
 class DeviceWork(Struct, frozen=True):
-    """Kernels, copies and sets; arrays are aligned with ``ids``, -1 is none.
+    """Kernels, copies and memsets; arrays are aligned with ``ids``, -1 is none.
 
     Attributes:
         ids: Slice ids, ascending.

@@ -71,7 +71,7 @@ DEVICE_WORK = {
     "bytes": pl.Int64,
     "occupancy_limit_code": pl.Int32,
 }
-"""One row per kernel, copy and set, in order of slice id."""
+"""One row per kernel, copy and memset, in order of slice id."""
 
 OPERATORS = {
     "slice": pl.Int64,

@@ -89,7 +89,7 @@ MEMORY_OPERATION_COLUMNS = (
         "Host Call",
         "string",
         None,
-        "The outermost device API call or range named like a copy or set; otherwise the call "
+        "The outermost device API call or range named like a copy or memset; otherwise the call "
         "that launched it.",
     ),
     Column(
@@ -97,7 +97,7 @@ MEMORY_OPERATION_COLUMNS = (
         "Calls",
         "integer",
         "count",
-        "Host calls; a copy or set without such a call counts as one.",
+        "Host calls; a copy or memset without such a call counts as one.",
         additive=True,
     ),
     *call_columns(STEP_TIME),
@@ -167,7 +167,7 @@ def event_types_table(spec: TableSpec, trace: Trace, selection: Selection) -> Ta
 
 
 def memory_operations_table(spec: TableSpec, trace: Trace, selection: Selection) -> Table:
-    """Copies and sets of memory, in a table with :data:`MEMORY_OPERATION_COLUMNS`.
+    """Copies and memsets of memory, in a table with :data:`MEMORY_OPERATION_COLUMNS`.
 
     Raises:
         SelectionError: steps that are malformed or not in this trace.

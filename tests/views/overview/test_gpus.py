@@ -141,7 +141,7 @@ def test_the_note_on_unknown_kernels_gives_both_bounds_where_there_is_communicat
     view = overview(trace(events), Selection())
     [note] = [note for note in view.notes if note.code == "tensor_core_use_unknown"]
     assert note.text.endswith(
-        "the true share is between 10.0 % and 20.0 % "
+        "the share that uses them is between 10.0 % and 20.0 % "
         "(without communication: between 50.0 % and 100.0 %)."
     )
 

@@ -28,14 +28,14 @@ INSIDE_DEVICE = "DtoD"
 
 class HoldingCalls(Struct, frozen=True, eq=False):
     """Calls that hold something: counted ones, and those outside of all counted ones that launched
-    device work themselves. In order of slice id; each kernel, copy and set is of one at most.
+    device work themselves. In order of slice id; each kernel, copy and memset is of one at most.
 
     Attributes:
         row: Place of each in :func:`operator_calls`.
         slice: Its slice.
         start_ns: Its start.
         time_ns: Device time that it holds: of its subtree, without counted calls inside.
-        kernels: How many kernels, copies and sets that is.
+        kernels: How many kernels, copies and memsets that is.
         device: The device of the first of them, -1 where there is none.
         flops: Of the call as a whole; NaN where not known.
         needed_flops: Those of them that a kernel must compute: without pairs that a causal mask

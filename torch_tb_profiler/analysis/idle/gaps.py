@@ -42,7 +42,7 @@ class Gaps(Struct, frozen=True, eq=False):
 
 @per_trace
 def busy(trace: Trace) -> Intervals:
-    """When any device worked: kernels, copies and sets of all devices."""
+    """When any device worked: kernels, copies and memsets of all devices."""
     start = trace.device_work["start_ns"].to_numpy()
     return union(start, start + trace.device_work["dur_ns"].to_numpy())
 

@@ -1,4 +1,4 @@
-"""Copies and sets of devices: direction, bytes and time.
+"""Copies and memsets of devices: direction, bytes and time.
 
 Definitions: ``docs/metrics.md#copies-and-sets``.
 """
@@ -61,7 +61,7 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
 
 
 def copy_groups(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """Selected copies and sets by kind, memory of the host and device, in order of first call.
+    """Selected copies and memsets by kind, memory of the host and device, in order of first call.
 
     Columns: those three, calls, total_bytes (null where no copy has bytes), total_ns, sized_ns (of
     those with bytes), launch_code (of the call that launched most of them, the first on a tie; null

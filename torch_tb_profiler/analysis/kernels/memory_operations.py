@@ -1,4 +1,4 @@
-"""Copies and sets of memory as host calls, with the device work they launched.
+"""Copies and memsets of memory as host calls, with the device work they launched.
 
 Definitions: ``docs/metrics.md#summaries``.
 """
@@ -30,7 +30,7 @@ COPY_TITLE, SET_TITLE = "Memcpy", "Memset"
 
 @per_trace
 def memory_calls(trace: Trace) -> Int64:
-    """Slice ids of the host calls that copy or set memory, ascending: runtime calls and ranges,
+    """Slice ids of the host calls that copy or memset memory, ascending: runtime calls and ranges,
     recognized by name; only the outermost of nested ones."""
     category = trace.slices["category"].to_numpy()
     rows = np.flatnonzero(np.isin(category, CALLS))
@@ -50,7 +50,7 @@ def memory_calls(trace: Trace) -> Int64:
 
 @per_trace
 def _operations(trace: Trace) -> pl.DataFrame:
-    """One row per host call and kind of its device work, and per copy or set that no such call
+    """One row per host call and kind of its device work, and per copy or memset that no such call
     launched: call (slice id, -1), row (of its first device work, -1), name, host_call_code (null
     where unknown), cpu_ns, gpu_ns, bytes, sized_ns."""
     calls, work = memory_calls(trace), copy_calls(trace)
@@ -95,7 +95,7 @@ def _titles(kinds: pl.Series) -> pl.Series:
 
 
 def memory_operations(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """Copies and sets of a selection by name and host call, in order of the first: ``name``,
+    """Copies and memsets of a selection by name and host call, in order of the first: ``name``,
     ``host_call``, ``calls``, the times of ``summed``, ``bytes``, ``sized_ns`` (of those with
     bytes).
 

@@ -66,7 +66,7 @@ class KernelClasses(Struct, frozen=True, eq=False):
     Attributes:
         gpu_ns: Its time.
         api_ns: Host time of the calls that launched it; divided among the work of one call.
-        count: Number of kernels, or of copies and sets.
+        count: Number of kernels, or of copies and memsets.
         names: Number of different names of those.
         unknown_ns: Part of ``gpu_ns`` in kernels whose use of Tensor Cores no rule knows.
     """

@@ -226,7 +226,7 @@ def work_of_iterations(
     iteration: str | None = None,
     operator_id: str | None = None,
 ) -> IterationWork:
-    """The kernels, copies and sets that were launched in the windows of :func:`chosen_windows`,
+    """The kernels, copies and memsets that were launched in the windows of :func:`chosen_windows`,
     without a selection also those whose launch, and so whose window, is not recorded; with
     ``operator_id`` those launched inside that operator.
 

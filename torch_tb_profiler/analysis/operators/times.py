@@ -81,7 +81,7 @@ class WorkInside(Struct, frozen=True, eq=False):
     """The device work launched inside each call of :func:`call_tree`.
 
     Attributes:
-        works: How many kernels, copies and sets.
+        works: How many kernels, copies and memsets.
         kernels: How many kernels.
         busy_ns: Time in which at least one of them ran.
         idle_ns: Time from the first start to the last end in which none of it ran.

@@ -42,7 +42,7 @@ _LAUNCHES = {
 
 @per_trace
 def work_outside(trace: Trace) -> pl.DataFrame:
-    """One row per kernel, copy and set that no operator launched; made once.
+    """One row per kernel, copy and memset that no operator launched; made once.
 
     Columns: row (of ``trace.device_work``), launch (slice of the host call that launched it, -1
     where the file does not tell), name_code of that (-1 for none), dur_ns, tensor_core_ns (dur_ns

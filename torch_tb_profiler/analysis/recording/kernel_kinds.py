@@ -61,7 +61,7 @@ class KernelKinds(Struct, frozen=True, eq=False):
         tensor_core: Verdict (``analysis.algebra.codes``) whether a kernel runs on
             matrix units, by its name, or where names do not show it as recorded; ``NO`` for copies,
             sets and communication, ``UNKNOWN`` for all kernels where nothing is recorded.
-        recognized_by: :class:`RecognizedBy`; ``NAME`` for copies and sets.
+        recognized_by: :class:`RecognizedBy`; ``NAME`` for copies and memsets.
     """
 
     is_kernel: Bools

@@ -46,7 +46,7 @@ def iteration(views: Views) -> Report:
     recording; the absolute ones are in trace time, as on the timeline."""
     calls = with_operator_paths(views, frame_of(views, SOURCE))
     frame = calls.with_columns(
-        pl.coalesce("short_name", "kernel").alias("short_name"),  # copies and sets have one name
+        pl.coalesce("short_name", "kernel").alias("short_name"),  # copies and memsets have one name
         *(_axis("grid", number) for number in range(3)),
         *(_axis("block", number) for number in range(3)),
     )

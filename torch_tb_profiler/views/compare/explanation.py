@@ -26,7 +26,7 @@ from torch_tb_profiler.views.schema import Fact, Table
 
 DEVICE, HOST = "device time", "host time"
 _MEANING = {
-    DEVICE: "summed duration of the kernels, copies and sets of a step",
+    DEVICE: "summed duration of the kernels, copies and memsets of a step",
     HOST: "self time of operators, runtime calls, data loading and optimizers of a step, summed "
     "over threads",
 }

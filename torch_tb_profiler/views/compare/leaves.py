@@ -48,7 +48,7 @@ class Leaves(Struct, frozen=True, eq=False):
 
 
 def device_leaves(basis: StepBasis, modules: list[str] | None) -> Leaves:
-    """Device work: kernels, copies and sets, by what launched them.
+    """Device work: kernels, copies and memsets, by what launched them.
 
     Args:
         basis: One side, of whole steps.

@@ -133,9 +133,7 @@ def _attribution_note(trace: Trace, chosen: Bools) -> Note:
             "Nsight Systems (--cuda-graph-trace=node, from before the capture)."
         )
     shares = {
-        str(SOURCES[code] or "not told"): 100 * ns / whole
-        for code, ns in enumerate(by_source)
-        if ns
+        str(SOURCES[code] or "unknown"): 100 * ns / whole for code, ns in enumerate(by_source) if ns
     }
     missing = np.count_nonzero(source == NONE)
     evidence: dict[str, object] = {"shares_pct": shares, "not_told": int(missing)}

@@ -8,7 +8,7 @@ from torch_tb_profiler.views.schema import Column, TableSpec
 TITLES = {
     PathPart.COMPUTE: "Compute kernels",
     PathPart.COMMUNICATION: "Communication",
-    PathPart.COPY: "Copies and sets",
+    PathPart.COPY: "Copies and memsets",
     PathPart.OPERATOR: "Operators on the host",
     PathPart.PYTHON: "Python between operators",
     PathPart.RUNTIME: "Runtime calls",
@@ -26,7 +26,7 @@ MEANINGS = {
     "kernels help.",
     PathPart.COMMUNICATION: "A collective runs or waits for other ranks. Overlap it, or "
     "find the late rank.",
-    PathPart.COPY: "A copy or set runs on the device.",
+    PathPart.COPY: "A copy or memset runs on the device.",
     PathPart.OPERATOR: "The host prepares work inside operators. torch.compile, CUDA graphs or a "
     "larger batch help.",
     PathPart.PYTHON: "The host runs Python between operators. torch.compile, CUDA graphs or "

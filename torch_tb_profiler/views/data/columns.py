@@ -143,7 +143,14 @@ WAITS = TableSpec(
     "part of it.",
     (
         Column("step", "Step", "string", None, "Name of the step, or number of the batch."),
-        Column("wait_us", "Wait", "number", "us", "Wait, as far as recorded.", additive=True),
+        Column(
+            "wait_us",
+            "Wait",
+            "number",
+            "us",
+            "Time that it waited; null where only an empty queue shows it.",
+            additive=True,
+        ),
         Column(
             "step_us",
             "Step Time",
@@ -155,7 +162,7 @@ WAITS = TableSpec(
         Column("queue", "Queue", "string", None, "Queue that was empty."),
         Column("source", "Source", "string", None, "Source of the row: a file, or the trace."),
     ),
-    when_empty="No step waited for data, as far as recorded.",
+    when_empty="The recording shows no step that waited for data.",
 )
 
 PIPELINE = TableSpec(

@@ -17,7 +17,7 @@ _TITLES = {
 }
 _MEANINGS = {
     "cpu": "Time that the host spent in the group or anything below it",
-    "gpu": "Time in which kernels, copies or sets launched in the group or below ran; overlaps "
+    "gpu": "Time in which kernels, copies or memsets launched in the group or below ran; overlaps "
     "count once",
     "cpu_overhead": "CPU time outside device API calls",
     "gpu_idle": "Time between the first start and the last end of the device work of one "

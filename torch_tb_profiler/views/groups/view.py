@@ -170,7 +170,7 @@ def _facts(node_measures: Measures, choice: _Choice) -> tuple[Fact, ...]:
             share,
             "pct",
             None,
-            "Share of the summed duration of all kernels, copies and sets of the iterations "
+            "Share of the summed duration of all kernels, copies and memsets of the iterations "
             "launched outside; the rows of kind outside show by what.",
             None if share is not None else no_gpu or NO_GPU,
         ),

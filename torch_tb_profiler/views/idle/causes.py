@@ -118,7 +118,8 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
                 100 * whole / time if time else None,
                 "pct",
                 scope,
-                "Share of the selected steps' time in which the GPU runs no kernel, copy or set.",
+                "Share of the time of the selected steps in which the GPU runs no kernel, copy or "
+                "memset.",
                 no_time,
             ),
             Fact(
@@ -136,7 +137,7 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
                 exact_microseconds(whole),
                 "us",
                 scope,
-                "Time of the selected steps in which the GPU runs no kernel, copy or set.",
+                "Time of the selected steps in which the GPU runs no kernel, copy or memset.",
             ),
             Fact(
                 "busy_us",
@@ -144,7 +145,7 @@ def idle_facts(idle: Mapping[int, GpuIdle], start_ns: Int64, end_ns: Int64) -> t
                 exact_microseconds(time - whole),
                 "us",
                 scope,
-                "Time of the selected steps in which the GPU runs a kernel, copy or set. Busy "
+                "Time of the selected steps in which the GPU runs a kernel, copy or memset. Busy "
                 "and idle time add up to the selected time.",
             ),
         ]

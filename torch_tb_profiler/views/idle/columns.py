@@ -19,7 +19,7 @@ def _us(key: str, title: str, text: str, family: str = "time", **more: Any) -> C
 CAUSES = TableSpec(
     "causes",
     "Why GPUs were idle",
-    "One row per GPU and cause. Every idle moment of the selected steps (no kernel, copy or set "
+    "One row per GPU and cause. Every idle moment of the selected steps (no kernel, copy or memset "
     "runs) is attributed to one cause, so the rows of a GPU add up to its idle time exactly.",
     (
         _GPU,
@@ -94,7 +94,7 @@ STREAMS = TableSpec(
         Column("stream", "Stream", "integer", None, "Its number."),
         Column("kernels", "Kernels", "integer", "count", "Kernels that start.", additive=True),
         Column(
-            "copies", "Copies", "integer", "count", "Copies and sets that start.", additive=True
+            "copies", "Copies", "integer", "count", "Copies and memsets that start.", additive=True
         ),
         _us("busy_us", "Busy", "Time in which the stream runs work."),
         Column(
@@ -109,7 +109,7 @@ STREAMS = TableSpec(
             "Queue",
             "number",
             None,
-            "Mean number of launched kernels, copies and sets that have not started. Near 0: the "
+            "Mean number of launched kernels, copies and memsets that wait to start. Near 0: the "
             "queue is empty, and the host limits the stream.",
         ),
         Column(
@@ -117,7 +117,7 @@ STREAMS = TableSpec(
             "Longest Queue",
             "integer",
             "count",
-            "Most queued kernels, copies and sets at once.",
+            "Most queued kernels, copies and memsets at once.",
         ),
         _us(
             "host_wait_us",
@@ -154,7 +154,11 @@ LAUNCHES = TableSpec(
     (
         Column("host_call", "Call", "string", None, "Name of the host call."),
         Column(
-            "work", "Launches", "string", None, "kernel, communication (a kernel), copy or set."
+            "work",
+            "Launches",
+            "string",
+            None,
+            "kernel, communication (a kernel), copy or set (memset).",
         ),
         Column("calls", "Calls", "integer", "count", "Calls that launched work.", additive=True),
         _us("call_mean_us", "Call Mean", "Mean duration of the call.", "call"),

@@ -32,7 +32,7 @@ ITERATIONS = TableSpec(
             "Kernels",
             "integer",
             "count",
-            "Kernels launched in it, without copies and sets.",
+            "Kernels launched in it, without copies and memsets.",
             additive=True,
         ),
         Column(
@@ -48,7 +48,7 @@ ITERATIONS = TableSpec(
             "GPU Time",
             "number",
             "us",
-            f"Summed duration of the kernels, copies and sets launched in it, {_OF_GPUS}; "
+            f"Summed duration of the kernels, copies and memsets launched in it, {_OF_GPUS}; "
             "concurrent streams add up.",
             family="gpu",
         ),
@@ -94,7 +94,7 @@ ITERATIONS = TableSpec(
             "Copies and Sets",
             "integer",
             "count",
-            "Copies and sets of device memory launched in it.",
+            "Copies and memsets of device memory launched in it.",
             additive=True,
         ),
     ),

@@ -1,4 +1,4 @@
-"""The tables of what ran in iterations: operators, and kernels, copies and sets."""
+"""The tables of what ran in iterations: operators, and kernels, copies and memsets."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ ITERATION_OPERATORS = TableSpec(
             "Kernels",
             "integer",
             "count",
-            "Kernels launched by it and nested operators, without copies and sets.",
+            "Kernels launched by it and nested operators, without copies and memsets.",
         ),
         Column(
             "gpu_time_us",
             "GPU Time",
             "number",
             "us",
-            "Summed duration of the kernels, copies and sets launched by it and nested operators.",
+            "Summed duration of the kernels, copies and memsets launched by it and nested ones.",
             family="duration",
         ),
         Column(
@@ -111,7 +111,7 @@ ITERATION_OPERATORS = TableSpec(
 ITERATION_KERNELS = TableSpec(
     "iteration_kernels",
     "Kernels of iterations",
-    "One row per kernel, copy and set, by iteration and time: of the chosen iteration, else of "
+    "One row per kernel, copy and memset, by iteration and time: of the chosen iteration, else of "
     "all selected ones; of the chosen operator, else of all.",
     (
         ITERATION,
@@ -119,7 +119,7 @@ ITERATION_KERNELS = TableSpec(
         Column("operator", "Operator", "string", None, "Innermost operator that launched it."),
         DIRECTION,
         TYPE,
-        Column("kernel", "Kernel", "string", None, "Name of the kernel, copy or set."),
+        Column("kernel", "Kernel", "string", None, "Name of the kernel, copy or memset."),
         Column("gpu", "GPU", "integer", None, "Device number, as in the program."),
         Column(
             "gpu_start_us",

@@ -1,4 +1,4 @@
-"""The table of copies and sets of memory that devices did.
+"""The table of copies and memsets of memory that devices did.
 
 Definitions: ``docs/metrics.md#copies-and-sets``.
 """

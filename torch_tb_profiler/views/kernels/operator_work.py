@@ -31,20 +31,25 @@ def _time(key: str, title: str, text: str) -> Column:
 OPERATOR_WORK = TableSpec(
     "operator_work",
     "Device work of an operator",
-    "One row per kernel, copy or set that the operator launched itself, and one per operator "
+    "One row per kernel, copy or memset that the operator launched itself, and one per operator "
     "inside it that launched any, with a row for each below. Only with operator_id or operator.",
     (
         Column("row", "Row", "string", None, "Number of the row; unique."),
         Column("parent", "Parent", "string", None, "Row above.", hidden=True),
         Column(
-            "name", "Name", "string", None, "Name of the kernel, copy or set, or of the operator."
+            "name",
+            "Name",
+            "string",
+            None,
+            "Name of the kernel, copy or memset, or of the operator.",
         ),
         Column(
             "kind",
             "Kind",
             "string",
             None,
-            "kernel, copy or set; operator: an inner operator, whose figures are those below it.",
+            "kernel, copy or set (memset); operator: an inner operator, with the sums of what is "
+            "below it.",
         ),
         Column(
             "tensor_core_used",
@@ -70,7 +75,7 @@ OPERATOR_WORK = TableSpec(
     tree=("row", "parent"),
     is_summary=True,
     when_empty="No operator is named (operator_id or operator), or neither it nor a call inside it "
-    "launched a kernel, copy or set in this selection.",
+    "launched a kernel, copy or memset in this selection.",
 )
 
 

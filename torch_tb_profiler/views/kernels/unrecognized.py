@@ -81,9 +81,9 @@ def _match(name: str, category: Mapping[str, str | None]) -> tuple[str, bool]:
 UNRECOGNIZED = TableSpec(
     "unrecognized",
     "Unrecognized kernels",
-    "One row per kernel whose class or Tensor Core use neither its name nor what launched it "
-    "shows. Copy its rule into your file of rules and fill in what is missing: it then holds in "
-    "every view.",
+    "One row per kernel whose class or Tensor Core use is unknown: neither its name nor the "
+    "operator that launched it shows it. Copy its rule into your file of rules and fill in what is "
+    "missing: the rule then holds in every view.",
     (
         Column("name", "Name", "string", None, "Name of the kernel.", value=text("name_code")),
         Column(
@@ -91,7 +91,7 @@ UNRECOGNIZED = TableSpec(
             "Unknown",
             "string",
             None,
-            "What nothing shows of it: its class; if several ranks took part, whether it "
+            "What is unknown of it: its class; if several ranks took part, whether it "
             "communicates; whether it uses Tensor Cores (matrix units).",
         ),
         Column("calls", "Calls", "integer", "count", "Number of executions.", additive=True),

@@ -92,13 +92,21 @@ _COLUMNS = (
         "Host time of the autograd nodes of operators run in the forward calls, submodules "
         "included; gradient accumulation counts with the node before it.",
     ),
-    _time("backward_host_self_us", "Backward Host Self", "The same outside submodules."),
+    _time(
+        "backward_host_self_us",
+        "Backward Host Self",
+        "Part of Backward Host Total outside submodules.",
+    ),
     _time(
         "backward_device_total_us",
         "Backward Device Total",
         "Device work launched in those autograd nodes, submodules included.",
     ),
-    _time("backward_device_self_us", "Backward Device Self", "The same outside submodules."),
+    _time(
+        "backward_device_self_us",
+        "Backward Device Self",
+        "Part of Backward Device Total outside submodules.",
+    ),
     _time("mean_device_us", "Device Mean", "Device total per occurrence."),
     Column(
         "recomputations",
@@ -114,13 +122,21 @@ _COLUMNS = (
         "Recompute Host Total",
         "Duration of those calls, without backward nodes inside; submodules included.",
     ),
-    _time("recompute_host_self_us", "Recompute Host Self", "The same outside submodules."),
+    _time(
+        "recompute_host_self_us",
+        "Recompute Host Self",
+        "Part of Recompute Host Total outside submodules.",
+    ),
     _time(
         "recompute_device_total_us",
         "Recompute Device Total",
         "Device work launched in those calls, submodules included.",
     ),
-    _time("recompute_device_self_us", "Recompute Device Self", "The same outside submodules."),
+    _time(
+        "recompute_device_self_us",
+        "Recompute Device Self",
+        "Part of Recompute Device Total outside submodules.",
+    ),
     Column(
         "kind",
         "Kind",
@@ -193,7 +209,7 @@ def _coverage_fact(coverage: ModuleCoverage, unknown: str | None) -> Fact:
         share,
         "pct",
         None,
-        "Share of the duration of all kernels, copies and sets in the selection that modules "
+        "Share of the duration of all kernels, copies and memsets in the selection that modules "
         "launched, in forward, recomputed or backward calls; the rest is in the rows of kind "
         "outside and unlinked.",
         None if share is not None else unknown or NO_TIME,

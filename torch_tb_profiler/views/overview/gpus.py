@@ -310,7 +310,7 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
     notes = []
     for gpu in sorted(gpu_profiles(trace)):
         time = tensor_core_time(trace, gpu, mask)
-        if time.unknown_ns:
+        if time.unknown_ns and time.unknown_pct >= 0.05:  # what one decimal shows
             least = time.used_ns / time.whole_ns * 100
             most = least + time.unknown_pct
             notes.append(
@@ -318,9 +318,9 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     kind="quality",
                     code="tensor_core_use_unknown",
                     severity="info",
-                    text=f"GPU {gpu}: Tensor Core use is unknown for kernels with "
-                    f"{time.unknown_pct:.1f} % of the kernel time; the true share is between "
-                    f"{least:.1f} % and {most:.1f} %{_of_compute(time)}.",
+                    text=f"GPU {gpu}: Tensor Core use is unknown for {time.unknown_pct:.1f} % of the "
+                    f"kernel time; the share that uses them is between {least:.1f} % and "
+                    f"{most:.1f} %{_of_compute(time)}.",
                     evidence={
                         "gpu": gpu,
                         "unknown_us": time.unknown_ns / NS_PER_US,

@@ -71,7 +71,7 @@ THROUGHPUT = TableSpec(
         ),
         _statistic("max", "Max", "Largest value of any step."),
         _statistic("min", "Min", "Smallest value of any step."),
-        _statistic("median", "Median", "Half of the steps are below."),
+        _statistic("median", "Median", "Half of the steps are below it."),
         _statistic("p95", "95th Percentile", "95 % of the steps are below."),
         Column("steps", "Steps", "integer", "count", "Number of timed steps."),
     ),

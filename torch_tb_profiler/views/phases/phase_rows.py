@@ -52,7 +52,7 @@ PHASES = TableSpec(
             "GPU Busy",
             "number",
             "us",
-            "Time in which at least one kernel, copy or set launched in the phase ran; summed "
+            "Time in which at least one kernel, copy or memset launched in the phase ran; summed "
             "over GPUs.",
         ),
     ),

@@ -22,11 +22,11 @@ EVENT_TYPES = TableSpec(
 MEMORY_OPERATIONS = TableSpec(
     "memory_operations",
     "Memory operations",
-    "One row per kind of copy or set and the host call that requested it.",
+    "One row per kind of copy or memset and the host call that requested it.",
     summed_rows.MEMORY_OPERATION_COLUMNS,
     sort="-gpu_total_us,-cpu_total_us,name,host_call",
     is_summary=True,
-    when_empty="The selection holds no copy or set of memory.",
+    when_empty="The selection holds no copy or memset of memory.",
 )
 
 USER_RANGES = TableSpec(

@@ -192,7 +192,7 @@ def _notes(trace: Trace, selection: Selection, work: PhaseWork) -> tuple[Note, .
                 "quality",
                 "work_without_phase",
                 "info",
-                f"{len(lost):,} kernels, copies and sets ({lost_us:,.0f} µs) have no phase "
+                f"{len(lost):,} kernels, copies and memsets ({lost_us:,.0f} µs) have no phase "
                 "because their launch is not known. They are in the row of the step only.",
                 {"count": len(lost), "device_us": lost_us, "columns": ["gpu_total_us"]},
             )

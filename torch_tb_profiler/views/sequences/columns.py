@@ -35,9 +35,9 @@ SEQUENCES = TableSpec(
         _us(
             "device_gap_us",
             "Device Gaps",
-            "Part of Gaps that the device makes: the next kernel was launched before the gap "
-            "began, and started within 0.2 ms. Fusing leaves other gaps, in which the host or an "
-            "event is waited for.",
+            "Part of Gaps between two kernels that were both launched in time: the next one was "
+            "launched before the gap began, and started within 0.2 ms. Fusing removes only these, "
+            "not the gaps in which the device waits for the host or an event.",
             additive=True,
         ),
         _us("mean_kernel_us", "Mean Kernel", "Mean duration of its kernels.", "kernel"),

@@ -212,7 +212,7 @@ def _printed_name(name: str) -> str:
 
 
 def memory_manipulation_table(trace: Trace, selection: Selection) -> Table:
-    """Ranges that copy or set memory.
+    """Ranges that copy or memset memory.
 
     Raises:
         SelectionError: as :func:`device_table`.

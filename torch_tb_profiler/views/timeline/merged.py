@@ -2,7 +2,7 @@
 communication, idle, copies.
 
 Computation and communication are kernels, as everywhere
-(``docs/metrics.md#computation-and-communication``); copies and sets are neither. Exposed is
+(``docs/metrics.md#computation-and-communication``); copies and memsets are neither. Exposed is
 communication without computation, idle what is none of them, from the first slice of the trace to
 the last (MindSpore Insight's overlap analysis calls them "pure communication" and "free").
 """

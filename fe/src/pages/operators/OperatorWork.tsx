@@ -23,7 +23,7 @@ export function OperatorWork({ context, params, owner }: Props) {
       filter=""
       owner={owner}
       hidden={[]}
-      emptyText="No kernel, copy or set was launched in it in this selection."
+      emptyText="No kernel, copy or memset was launched in it in this selection."
     />
   );
 }

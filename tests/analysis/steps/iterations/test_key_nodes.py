@@ -38,12 +38,12 @@ def _training(steps: int, layers: int = 12) -> list[Event]:
 def test_the_first_of_what_is_called_once_per_step_is_best() -> None:
     name, reason = best_key_node(trace(_training(6)))
     assert name == "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    assert reason == "every 1 ms ± 0 %, starts 0 % into the interval"
+    assert reason == "called every 1 ms (± 0 %)"
 
 
 def test_one_interval_does_not_vary() -> None:
     reasons = key_nodes(trace(_training(2)))["reason"].to_list()
-    assert reasons[0] == "every 1 ms, starts 0 % into the interval"
+    assert reasons[0] == "called every 1 ms"
 
 
 def test_what_is_inside_another_one_called_as_often_ranks_lower() -> None:
@@ -51,7 +51,9 @@ def test_what_is_inside_another_one_called_as_often_ranks_lower() -> None:
     scores = dict(zip(nodes["name"], nodes["score"], strict=True))
     reasons = dict(zip(nodes["name"], nodes["reason"], strict=True))
     assert scores["aten::stack"] < 0.8 * nodes["score"][0]
-    assert reasons["aten::stack"].startswith("inside another one that is called as often, every ")
+    assert reasons["aten::stack"].startswith(
+        "inside another candidate that is called as often, called every "
+    )
     assert "inside" not in reasons["aten::layer_norm"]
     assert scores["aten::layer_norm"] < scores["aten::nll_loss"]
 
@@ -67,7 +69,7 @@ def test_ranges_that_count_are_one_candidate() -> None:
     recorded = trace(batches)
     name, reason = best_key_node(recorded)
     assert name == "step[*]"
-    assert reason.startswith("one batch of SGLang, every ")
+    assert reason.startswith("one batch of SGLang, called every ")
     kept = dict(key_nodes(recorded).select("name", "calls").iter_rows())
     assert kept["step[DECODE bs=* toks=*]"] == 35
     assert kept["step[EXTEND bs=* toks=*]"] == 5

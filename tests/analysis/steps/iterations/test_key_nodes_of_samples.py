@@ -37,4 +37,4 @@ def test_without_its_steps(samples: Path, folder: str, best: str | None, calls: 
     assert name == best
     if best is not None:
         assert dict(key_nodes(recorded).select("name", "calls").iter_rows())[best] == calls
-        assert reason.startswith("every ")
+        assert reason.startswith("called every ")

@@ -13,7 +13,7 @@ class PathPart(IntEnum):
     COMMUNICATION = 1
     """A kernel that moves data between devices, or a collective on the host."""
     COPY = 2
-    """A copy or set on a device."""
+    """A copy or memset on a device."""
     OPERATOR = 3
     """Self time of an operator on the host."""
     PYTHON = 4

@@ -16,7 +16,7 @@ from torch_tb_profiler.trace.model import Trace
 
 
 class ModuleCoverage(Struct, frozen=True):
-    """Device time of a selection in ns, kernels, copies and sets added up.
+    """Device time of a selection in ns, kernels, copies and memsets added up.
 
     Attributes:
         inside_ns: Launched in a module, in its backward nodes, or where it ran again.

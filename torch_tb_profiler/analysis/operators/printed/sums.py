@@ -28,7 +28,7 @@ RANGE, OWN_RANGE = "PythonUserDefined", "UserDefined"
 """Types of ranges: the user's, and the framework's."""
 
 COPY_WORDS = ("memcpy", "memorycopy", "memset")
-"""Ranges with such names are copies and sets of memory."""
+"""Ranges with such names are copies and memsets of memory."""
 
 INNER, DEVICE = "inner", "device"
 """Kinds of the parts of operators."""
@@ -122,7 +122,7 @@ def ranges(trace: Trace, selection: Selection, *, by_thread: bool) -> pl.DataFra
 
 
 def memory_manipulations(trace: Trace, selection: Selection) -> pl.DataFrame:
-    """Ranges that copy or set memory by name, as :func:`operators`, with ``bytes`` of the copies
+    """Ranges that copy or memset memory by name, as :func:`operators`, with ``bytes`` of the copies
     and memsets launched inside, null where the recording has none.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Summaries of what was called: types of events, operators, ranges, copies and sets of memory."""
+"""Summaries of what was called: types of events, operators, ranges, copies and memsets."""

@@ -1,4 +1,4 @@
-"""Operators summed by name, with what they are made of: inner parts, kernels, copies and sets.
+"""Operators summed by name, with what they are made of: inner parts, kernels, copies and memsets.
 
 Definitions: ``docs/metrics.md#summaries``.
 """

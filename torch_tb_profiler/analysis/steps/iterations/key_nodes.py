@@ -160,16 +160,18 @@ def _scores(frame: pl.DataFrame, is_known: Bools) -> Float64:
 
 
 def _reason(row: dict[str, object], what: str | None) -> str:
-    """A candidate in words, what tells most first; how often it is called stands beside."""
+    """A candidate in words, the strongest evidence first; its calls are a column of their own."""
     mean, stddev = row["interval_mean_ns"], row["interval_stddev_ns"]
-    parts = ["inside another one that is called as often"] if row["inside"] else []
+    parts = ["inside another candidate that is called as often"] if row["inside"] else []
     if isinstance(mean, float) and mean > 0 and isinstance(stddev, float):
-        varies = f" ± {100 * stddev / mean:.0f} %" if int(str(row["calls"])) > 2 else ""
-        parts.append(f"every {_length(mean)}{varies}")
-        parts.append(f"starts {100 * float(str(row['into'])):.0f} % into the interval")
-        covers = float(str(row["covers"]))
-        if covers < 0.9:
-            parts.append(f"{100 * covers:.0f} % of the recording")
+        varies = f" (± {100 * stddev / mean:.0f} %)" if int(str(row["calls"])) > 2 else ""
+        parts.append(f"called every {_length(mean)}{varies}")
+        into = 100 * float(str(row["into"]))
+        if into >= 1:
+            parts.append(f"first {into:.0f} % of that time after the recording starts")
+        covers = 100 * float(str(row["covers"]))
+        if covers < 90:
+            parts.append(f"over {covers:.0f} % of the recording")
     return ", ".join(parts if what is None else [what, *parts]) or f"called {row['calls']} times"
 
 

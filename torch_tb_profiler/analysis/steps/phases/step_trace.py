@@ -103,7 +103,7 @@ def step_trace(
 
 
 def _of_device(trace: Trace, work: PhaseWork, of_step: Int64) -> _Events:
-    """Kernels, copies and sets of passes; collectives are none: they may go on after a pass."""
+    """Kernels, copies and memsets of passes; collectives are none: they may go on after a pass."""
     chosen = (work.phase == Phase.FORWARD) | (work.phase == Phase.BACKWARD)
     chosen &= ~kernel_kinds(trace).is_communication[work.row]
     rows = work.row[chosen]
