@@ -15,7 +15,7 @@ from torch_tb_profiler.cli.exits import (
     print_warning,
 )
 from torch_tb_profiler.cli.output import writing_errors
-from torch_tb_profiler.cli.sinks import make_sink
+from torch_tb_profiler.cli.sinks import Sink, make_sink
 from torch_tb_profiler.cli.tasks import (
     Task,
     cache_of,
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> int:
         typed = request_parameters(arguments, limit=arguments.format in ("json", "csv"))
         ordered = MAIN_TABLE if MAIN_TABLE in tables else tables[0]
         rows = parameters.view_request(SPEC.name, {"table": ordered, **typed}).rows
-        sink = make_sink(arguments, [(SPEC.name, tables)])
+        sink = _sink(arguments, tables)
         result = perform(_task(arguments))
     except LoadingError as error:
         return print_failure(error)
@@ -86,6 +86,14 @@ def run(arguments: Namespace) -> int:
         sink.add(replace(result, view=shown), SPEC.name)
         sink.close()
     return max(code, written.code)
+
+
+def _sink(arguments: Namespace, tables: list[str]) -> Sink:
+    if arguments.format == "html":
+        from torch_tb_profiler.cli.html_sink import HtmlComparisonSink  # noqa: PLC0415 - start-up
+
+        return HtmlComparisonSink(arguments)
+    return make_sink(arguments, [(SPEC.name, tables)])
 
 
 def _refuse_bad_gates(arguments: Namespace) -> None:

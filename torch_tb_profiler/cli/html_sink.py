@@ -21,10 +21,10 @@ from torch_tb_profiler.reports.worst import worst_of
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.report import ReportContents
 from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.views.querying import complete
 
 SUFFIX = ".html"
-NAME = "report"
-"""Start of the name of a file whose name nobody chose."""
+COMPARISON = "compare"
 
 _NOT_FOR_FILES = ("table", "sort", "filter", "offset", "limit", "columns")
 
@@ -91,6 +91,36 @@ class HtmlSink:
         contents = report_contents(task.catalog, subject, self._views, self._tables, wait_s=None)
         address = _command(task.catalog.roots[0].shown_url, self._results[stem])
         return replace(contents, address=address)
+
+
+class HtmlComparisonSink:
+    """Writes one comparison."""
+
+    def __init__(self, arguments: Namespace) -> None:
+        """Check that the file can be written.
+
+        Raises:
+            RequestError: it exists.
+        """
+        self._output, self._file = file_output(arguments.output, SUFFIX, arguments.force)
+        self._output.refuse_existing(self.files(COMPARISON, ()))
+
+    def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
+        """One."""
+        return [self._file or f"{stem}{SUFFIX}"]
+
+    def add(self, result: ViewResult, stem: str) -> None:
+        """Write the comparison."""
+        (name,) = self.files(stem, ())
+        whole = {key: complete(table) for key, table in result.view.tables.items()}
+        result = replace(result, view=replace(result.view, tables=whole))
+        self._output.write(name, dumps(ReportContents((result,))))
+
+    def add_error(self, error: LoadingError) -> None:
+        """Nothing to write: the error is on stderr."""
+
+    def close(self) -> None:
+        """Nothing remains."""
 
 
 def _command(location: str, result: ViewResult) -> str:

@@ -24,6 +24,7 @@ from torch_tb_profiler.requests.errors import RequestError, unknown
 from torch_tb_profiler.requests.general import AboutAnswer
 from torch_tb_profiler.requests.views import view_answer
 from torch_tb_profiler.server.download import download_response
+from torch_tb_profiler.server.report_route import report
 from torch_tb_profiler.server.responses import (
     JSON_TYPE,
     data_response,
@@ -131,6 +132,7 @@ ROUTES: dict[str, Route] = {
     "download": download,
     "perfetto": perfetto,
     "timeline": timeline,
+    "report.html": report,
 }
 """Routes without a further path component."""
 

@@ -6,6 +6,7 @@ import type { Target } from "../state/target";
 import { MoonIcon, SunIcon } from "../ui/icons";
 import { chooseTheme, useTheme } from "../ui/theme";
 import { HelpDialog } from "./HelpDialog";
+import { ReportMenu } from "./ReportMenu";
 import { SearchBox } from "./SearchBox";
 import { SelectionControl } from "./SelectionControl";
 import { TraceMenu } from "./TraceMenu";
@@ -34,6 +35,7 @@ export function TopBar({ runs, target, view, views, isChoosing, onChoose }: Prop
       )}
       {shown !== null && <SelectionControl target={shown} />}
       <span className="spacer" />
+      {shown !== null && <ReportMenu target={shown} view={view} views={views} />}
       {shown !== null && <TraceMenu target={shown} />}
       {shown !== null && <SearchBox target={shown} views={views} />}
       <button

@@ -47,6 +47,11 @@ function copyToHost(params: Params): void {
   host.history.replaceState(host.history.state, "", pathname + search + fragment);
 }
 
+/** The address of the page as it is shown, for other people: TensorBoard's where it frames the page. */
+export function pageAddress(): string {
+  return (readableHost() ?? window).location.href;
+}
+
 function adopt(params: Params): void {
   if (formatFragment(params) === formatFragment(current)) return;
   current = params;

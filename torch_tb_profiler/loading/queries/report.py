@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from torch_tb_profiler.importers.registry import label_of
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.traces import as_bad_parameters, cut_trace, subject_trace
 from torch_tb_profiler.loading.queries.views import view_result, view_spec
-from torch_tb_profiler.requests.errors import RequestError
+from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.requests.report import ReportContents, ReportSource
 from torch_tb_profiler.requests.views import ViewResult
@@ -71,6 +72,28 @@ def report_contents(
         (source_of(file, trace),),
         _picture(file, trace, subject.selection, results),
     )
+
+
+def comparison_contents(
+    catalog: Catalog,
+    request: ViewRequest,
+    tables: Sequence[str] = (),
+    *,
+    wait_s: float | None = 0.0,
+) -> ReportContents:
+    """What a report about a comparison holds: all its tables, or those named by ``tables``.
+
+    Raises:
+        LoadingError, NotReadyError: as :func:`view_result`.
+    """
+    result = view_result(catalog, request, wait_s=wait_s)
+    result = replace(result, view=_with_all_rows(result.view, tables, request.view))
+    sources: list[ReportSource] = []
+    for side in (result.baseline, result.subject):
+        with suppress(LoadingError):  # a side may be a report without its trace
+            if side is not None:
+                sources.append(source_of(*subject_trace(catalog, side, wait_s)))
+    return ReportContents((result,), tuple(sources))
 
 
 def _with_own_grouping(subject: Subject, view: str) -> Subject:

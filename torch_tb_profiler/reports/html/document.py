@@ -73,8 +73,8 @@ def _body(contents: ReportContents, first: ViewResult, heading: str) -> Iterable
         yield _card("On the timeline", timeline_markup(contents.picture))
     yield _where_time_goes(first, shown)
     for result in contents.results[1:]:
-        yield _section(result, shown, room_bytes, result.spec.title)
-    yield _section(first, shown, room_bytes, "System, checks and more")
+        yield _section(result, shown, room_bytes)
+    yield _rest(first, shown, room_bytes)
     yield _counted(shown)
     yield _about(contents)
 
@@ -129,37 +129,49 @@ def _where_time_goes(first: ViewResult, shown: list[ShownTable]) -> Markup | Non
     return _card("Where the time goes", *(top.markup for top in tops))
 
 
-def _section(
-    result: ViewResult, shown: list[ShownTable], room_bytes: int, title: str
-) -> Markup | None:
-    """One view: its answer, charts, figures, tables and limits."""
-    view, is_first = result.view, title != result.spec.title
-    tables = [table_markup(table, room_bytes) for table in _own_tables(result, is_first)]
-    shown += tables
-    findings: Markup | None = None
-    if not is_first:
-        findings, evidence = findings_markup(view.notes)
-        shown += evidence
-    pictures = [chart(series) for series in view.series.values()]
+def _section(result: ViewResult, shown: list[ShownTable], room_bytes: int) -> Markup:
+    """One view: its answer, findings, and what it consists of."""
+    findings, evidence = findings_markup(result.view.notes)
+    shown += evidence
+    answer = element("p", result.view.answer or result.spec.help, class_="answer")
+    tables = list(result.view.tables.values())
+    before = [answer, findings]
+    return _details(result, result.spec.title, before, tables, shown, room_bytes=room_bytes)
+
+
+def _rest(first: ViewResult, shown: list[ShownTable], room_bytes: int) -> Markup:
+    """What the first view has besides what stands at the top."""
+    title = "System, checks and more" if first.baseline is None else first.spec.title
+    tables = [table for name, table in first.view.tables.items() if name not in (*_TOP, TABLE)]
+    if step_bar(first.view) is None and TABLE in first.view.tables:
+        tables.insert(0, first.view.tables[TABLE])
+    return _details(first, title, [], tables, shown, room_bytes=room_bytes)
+
+
+def _details(
+    result: ViewResult,
+    title: str,
+    before: Sequence[Markup | None],
+    tables: Sequence[Table],
+    shown: list[ShownTable],
+    *,
+    room_bytes: int,
+) -> Markup:
+    """A chapter with charts, figures, tables and what limits the numbers."""
+    drawn = [table_markup(table, room_bytes) for table in tables]
+    shown += drawn
     return element(
         "details",
         element("summary", element("h2", title)),
-        None if is_first else element("p", view.answer or result.spec.help, class_="answer"),
-        findings,
-        *pictures,
-        facts_markup(view.facts),
-        *(table.markup for table in tables),
-        quality_markup(view.notes),
+        *before,
+        *map(chart, result.view.series.values()),
+        facts_markup(result.view.facts),
+        *(table.markup for table in drawn),
+        quality_markup(result.view.notes),
         class_="view",
         id=result.spec.name,
         open="",
     )
-
-
-def _own_tables(result: ViewResult, is_first: bool) -> list[Table]:
-    """The tables that stand nowhere else in the report."""
-    drawn = {*_TOP, TABLE} if is_first else set()
-    return [table for name, table in result.view.tables.items() if name not in drawn]
 
 
 def _counted(shown: Sequence[ShownTable]) -> Markup | None:
