@@ -36,6 +36,7 @@ from torch_tb_profiler.views.timeline import (
     categories,
     clocks,
     flows,
+    follow,
     idle_gaps,
     lane_sums,
     namesakes,
@@ -65,6 +66,7 @@ _ALIASES = {
     "TimelineUnit": tracks.Unit,
     "TimelineArrayType": timeline.ArrayType,
     "TimelineFlowKind": flows.FlowKind,
+    "TimelineStepKind": follow.StepKind,
     "ArgumentsState": slices.ArgumentsState,
 }
 """The named types of the declarations, kept as named types in TypeScript."""

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
 
-import type { TimelineTracksAnswer } from "../src/generated/schema";
+import type { TimelineFlowsAnswer, TimelineSearchAnswer, TimelineTracksAnswer } from "../src/generated/schema";
 import { addressed, lengthOf, rested } from "./addressed";
 import { expect, test } from "./fixtures";
 import { serve } from "./servers";
@@ -184,4 +184,52 @@ test("the hover card follows when the tracks are scrolled or zoomed under the po
   await rested(page);
   await settled(page);
   await expect(page.locator(".tl-card", { hasText: slice.name })).toHaveCount(0);
+});
+
+test("g goes along the flow and Shift + g back, from rank to rank on stacked ranks and alone", async ({ guarded: page, standalone }) => {
+  const flows = (run: string, worker: string, slice: number) => getJson<TimelineFlowsAnswer>(page, `${standalone.url}api/timeline/flows?run=${run}&worker=${worker}&slice=${slice}&peers=1`);
+  const { id: launch } = await longestHit(page, standalone.url, RUN, "cudaLaunchKernel");
+  const first = await flows(RUN, "worker0", launch);
+  const work = first.onward?.slice.id;
+  if (work === undefined || first.back === null) throw new Error("a launch without work");
+  const next = (await flows(RUN, "worker0", work)).onward?.slice.id;
+  await page.goto(`${standalone.url}#run=${RUN}&view=timeline&slice=${launch}`);
+  await settled(page);
+  await expect(page.getByRole("button", { name: "Launched work" })).toBeVisible();
+  for (const [key, slice] of [["g", work], ["g", next], ["Shift+G", undefined]] as const) {
+    await page.keyboard.press(key);
+    if (slice !== undefined) await expect(page).toHaveURL(new RegExp(`slice=${slice}(&|$)`));
+    await expect(page.locator(".tl-panel .tl-columns")).toBeVisible();
+    await expect(page.getByRole("button", { name: slice === undefined ? "Operator" : "Next in stream" })).toBeVisible();
+  }
+  const gloo = await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=cpu_ddp4_gloo&worker=rank0&q=gloo:all_reduce`);
+  const own = gloo.hits[0]?.id ?? 0;
+  const peer = (await flows("cpu_ddp4_gloo", "rank0", own)).onward;
+  expect([peer?.kind, peer?.worker]).toEqual(["next_rank", "rank1"]);
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&worker=rank0&view=timeline&stack=rank1&slice=${own}`);
+  await expect(page.getByRole("button", { name: "Next rank" })).toBeVisible();
+  await page.keyboard.press("g");
+  await expect(page).toHaveURL(new RegExp(`on=rank1`));
+  await expect(page).toHaveURL(new RegExp(`slice=${peer?.slice.id}(&|$)`));
+  // rank2 is not stacked: its own page opens.
+  await expect(page.getByRole("button", { name: "Next rank" })).toBeVisible();
+  await page.keyboard.press("g");
+  await expect(page).toHaveURL(/worker=rank2/);
+});
+
+test("the next slice of a name is on whichever stacked rank has it", async ({ guarded: page, standalone }) => {
+  const hits = async (worker: string) => (await getJson<TimelineSearchAnswer>(page, `${standalone.url}api/timeline/search?run=cpu_ddp4_gloo&worker=${worker}&q==gloo:all_reduce`)).hits;
+  const [start] = await hits("rank0");
+  if (start === undefined) throw new Error("no collective");
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&worker=rank0&view=timeline&stack=rank1&slice=${start.id}`);
+  await expect(page.getByRole("button", { name: "Next with this name" })).toBeEnabled();
+  const ranks = new Set<string>();
+  for (let step = 0; step < 4; step++) {
+    const before = page.url();
+    await page.keyboard.press("]");
+    await expect(page).not.toHaveURL(before);
+    await expect(page.getByRole("button", { name: "Next with this name" })).toBeEnabled();
+    ranks.add(/on=(\w+)/.exec(page.url())?.[1] ?? "rank0");
+  }
+  expect([...ranks].sort()).toEqual(["rank0", "rank1"]);
 });

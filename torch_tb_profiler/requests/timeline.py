@@ -16,6 +16,7 @@ from torch_tb_profiler.requests.views import TablePayload, TraceRef
 from torch_tb_profiler.views.timeline.categories import TimelineCategory
 from torch_tb_profiler.views.timeline.clocks import WorkerClock
 from torch_tb_profiler.views.timeline.flows import FlowKind
+from torch_tb_profiler.views.timeline.follow import StepKind
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, IdleGap
 from torch_tb_profiler.views.timeline.namesakes import Namesakes
 from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice
@@ -165,12 +166,23 @@ class TimelineFlowPayload(msgspec.Struct, frozen=True):
     moved_ns: int = 0
 
 
+class TimelineStepPayload(msgspec.Struct, frozen=True):
+    """Where a slice leads; on another ``worker``, where the slice is in that one's own time."""
+
+    kind: StepKind
+    slice: PlacedSlice
+    worker: str | None = None
+
+
 class TimelineFlowsAnswer(Answer, kw_only=True):
-    """``/timeline/flows``: the slice itself and its arrows, nearest first."""
+    """``/timeline/flows``: the slice itself and its arrows, nearest first; ``onward`` and ``back``
+    are the steps along them (``views.timeline.follow``)."""
 
     slice: PlacedSlice
     flow_count: int
     flows: list[TimelineFlowPayload]
+    onward: TimelineStepPayload | None
+    back: TimelineStepPayload | None
     next: PlacedSlice | None
     previous: PlacedSlice | None
 

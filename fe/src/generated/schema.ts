@@ -32,6 +32,8 @@ export type TimelineArrayType = "uint8" | "uint16" | "uint32" | "int32" | "float
 
 export type TimelineFlowKind = "launch" | "forward_backward" | "collective";
 
+export type TimelineStepKind = "work" | "next_in_stream" | "backward" | "launch" | "operator" | "forward" | "next_rank";
+
 export type ArgumentsState = "found" | "missing";
 
 /** What went wrong, for programs and for people. */
@@ -605,12 +607,21 @@ export interface TimelineFlowPayload {
   moved_ns: number;
 }
 
-/** `/timeline/flows`: the slice itself and its arrows, nearest first. */
+/** Where a slice leads; on another `worker`, where the slice is in that one's own time. */
+export interface TimelineStepPayload {
+  kind: TimelineStepKind;
+  slice: TimelineSlicePayload;
+  worker: string | null;
+}
+
+/** `/timeline/flows`: the slice itself and its arrows, nearest first; `onward` and `back` */
 export interface TimelineFlowsAnswer {
   schema_version: number;
   slice: TimelineSlicePayload;
   flow_count: number;
   flows: TimelineFlowPayload[];
+  onward: TimelineStepPayload | null;
+  back: TimelineStepPayload | null;
   next: TimelineSlicePayload | null;
   previous: TimelineSlicePayload | null;
 }

@@ -11,7 +11,7 @@ it("bars of all ranks are on one clock; arrows to other slices are ignored", () 
     schema_version: 1,
     slice: selected,
     flow_count: 3,
-    next: null,
+    onward: null, back: null, next: null,
     previous: null,
     flows: [
       { kind: "launch", source: slice(9, 500, 10), target: selected, worker: null, moved_ns: 0 },

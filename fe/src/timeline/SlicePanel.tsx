@@ -1,7 +1,7 @@
 /** Everything about the selected slice: times, arguments, call stack, and the slices its arrows lead to. */
 import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
-import type { SliceAnswer, SlicePayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import type { SliceAnswer, SlicePayload, TimelineFlowsAnswer, TimelineStepPayload } from "../generated/schema";
 import { formatFilter } from "../lib/grammar";
 import { fullNames, shownName } from "../lib/names";
 import { visibleText } from "../lib/visibleText";
@@ -16,6 +16,7 @@ import { Peers } from "./Peers";
 import { SliceArguments } from "./SliceArguments";
 import { SliceLinks } from "./SliceLinks";
 import { SliceTimes } from "./SliceTimes";
+import { STEP_TITLES } from "./useFollowedSlice";
 import "./panels.css";
 
 interface Props {
@@ -30,11 +31,15 @@ interface Props {
   /** "12 % of ProfilerStep#5". */
   readonly share: string | null;
   readonly onGo: (id: number) => void;
+  /** Whether slices of its name may be on other workers. */
+  readonly isStacked: boolean;
+  readonly onSame: (direction: 1 | -1) => void;
+  readonly onFollow: (direction: "onward" | "back") => void;
   readonly onPeer: (worker: string, id: number) => void;
   readonly onClose: () => void;
 }
 
-export function SlicePanel({ trace, worker, id, originUs, flows, share, onGo, onPeer, onClose }: Props) {
+export function SlicePanel({ trace, worker, id, originUs, flows, share, isStacked, onGo, onSame, onFollow, onPeer, onClose }: Props) {
   const mode = useNameMode();
   const answer = useAnswer<SliceAnswer>(`slice/${id}`, trace);
   if (answer.state === "failed") {
@@ -56,8 +61,10 @@ export function SlicePanel({ trace, worker, id, originUs, flows, share, onGo, on
       note={<CopyName detail={detail} />}
       actions={
         <>
-          <Step label="Previous with this name" text="[" slice={siblings?.previous ?? null} onGo={onGo} />
-          <Step label="Next with this name" text="]" slice={siblings?.next ?? null} onGo={onGo} />
+          <FollowButton step={siblings?.back ?? null} direction="back" onFollow={onFollow} />
+          <FollowButton step={siblings?.onward ?? null} direction="onward" onFollow={onFollow} />
+          <Step label="Previous with this name" text="[" isEnabled={siblings !== null && (isStacked || siblings.previous !== null)} onStep={() => onSame(-1)} />
+          <Step label="Next with this name" text="]" isEnabled={siblings !== null && (isStacked || siblings.next !== null)} onStep={() => onSame(1)} />
           <RowLinks detail={detail} />
         </>
       }
@@ -74,11 +81,23 @@ export function SlicePanel({ trace, worker, id, originUs, flows, share, onGo, on
   );
 }
 
-function Step({ label, text, slice, onGo }: { readonly label: string; readonly text: string; readonly slice: TimelineSlicePayload | null; readonly onGo: Props["onGo"] }) {
+function Step({ label, text, isEnabled, onStep }: { readonly label: string; readonly text: string; readonly isEnabled: boolean; readonly onStep: () => void }) {
   const isNext = text === "]";
   return (
-    <button type="button" className="button" disabled={slice === null} title={`${label} (${text})`} aria-label={label} onClick={() => slice !== null && onGo(slice.id)}>
+    <button type="button" className="button" disabled={!isEnabled} title={`${label} (${text})`} aria-label={label} onClick={onStep}>
       {isNext ? "Next ▸" : "◂ Previous"}
+    </button>
+  );
+}
+
+/** The step along the flow, named by what it leads to; nothing where there is none. */
+function FollowButton({ step, direction, onFollow }: { readonly step: TimelineStepPayload | null; readonly direction: "onward" | "back"; readonly onFollow: Props["onFollow"] }) {
+  if (step === null) return null;
+  const title = step.worker ?? visibleText(step.slice.name);
+  const isBack = direction === "back";
+  return (
+    <button type="button" className="button" title={`${title} (${isBack ? "Shift + g" : "g"})`} onClick={() => onFollow(direction)}>
+      {isBack ? `↰ ${STEP_TITLES[step.kind]}` : `${STEP_TITLES[step.kind]} ↴`}
     </button>
   );
 }

@@ -13,7 +13,7 @@ import { SlicePanel } from "./SlicePanel";
 import { fromPart, inPart, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
-import type { FollowedSlice } from "./useFollowedSlice";
+import { openOnWorker, type FollowedSlice } from "./useFollowedSlice";
 import type { TimelineState } from "./useTimelineState";
 import type { TimeRange } from "./viewport";
 import { writeAddress } from "./visit";
@@ -75,7 +75,7 @@ function Selected({ stage, stack, state, followed, id }: Props & { readonly id: 
   const { slice } = followed;
   const share = stage === null || slice === null ? null : shareOfStep(stage, slice.track, slice.start_ns, slice.start_ns + slice.dur_ns);
   const isStacked = (worker: string) => stack.parts.some((part) => part.worker === worker);
-  const onPeer = (worker: string, peer: number) => (isStacked(worker) ? followed.go(peer, worker) : navigate({ worker, slice: String(peer), on: null, at: null, range: null, over: null }));
+  const onPeer = (worker: string, peer: number) => (isStacked(worker) ? followed.go(peer, worker) : openOnWorker(worker, peer));
   return (
     <SlicePanel
       trace={active.query}
@@ -85,6 +85,9 @@ function Selected({ stage, stack, state, followed, id }: Props & { readonly id: 
       flows={followed.flows}
       share={share}
       onGo={followed.go}
+      isStacked={stack.parts.length > 1}
+      onSame={followed.same}
+      onFollow={followed.follow}
       onPeer={onPeer}
       onClose={() => writeAddress({ slice: null })}
     />

@@ -30,11 +30,8 @@ export interface CommandContext {
 const SCROLL_SHARE = 0.8;
 
 export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, onPath, clear }: CommandContext): void {
-  const { slice, flows, pick, go } = followed;
+  const { slice, pick, same, follow } = followed;
   const whole = slice === null ? null : { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns };
-  const goTo = (next: TimelineSlicePayload | null | undefined) => {
-    if (next != null) go(next.id);
-  };
   const commands: Readonly<Record<Command, () => void>> = {
     fit: () => showRange(stage, whole ?? range),
     whole: () => showRange(stage, null),
@@ -52,8 +49,10 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
     search: focusSearch,
     nextHit: () => find.step(1),
     previousHit: () => find.step(-1),
-    nextSame: () => goTo(flows?.next),
-    previousSame: () => goTo(flows?.previous),
+    nextSame: () => same(1),
+    previousSame: () => same(-1),
+    onward: () => follow("onward"),
+    back: () => follow("back"),
     left: () => moveSelection(stage, slice, "left", pick),
     right: () => moveSelection(stage, slice, "right", pick),
     up: () => moveSelection(stage, slice, "up", pick),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { ApiError } from "../api/client";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
-import { searchQuery, resultInStack } from "./findInStack";
+import { nearestHit, searchQuery, resultInStack } from "./findInStack";
 import type { Stack, StackPart } from "./stack";
 
 const tracks = { schema_version: 1, trace: { run: "r", worker: "w", span: "1" }, end_ns: 1000, origin_us: 0, slices: 0, overlapping: 0, tracks_left_out: 0, categories: [], groups: [], tracks: [] };
@@ -87,4 +87,18 @@ describe("their hits", () => {
     expect(hits.filter(({ track }) => track === "b/t").length).toBeCloseTo(667, -1);
     expect(hits.filter(({ track }) => track === "a/t").at(-1)?.start_ns).toBeGreaterThan(1990);
   });
+});
+
+it("the nearest slice of a name is on whichever worker has it, without wrapping around", () => {
+  const answers = [
+    { part: upper, answer: answer([slice(1, 50), slice(2, 250)], 1) },
+    { part: lower, answer: answer([slice(1, 0), slice(2, 140)], 1) },
+  ];
+  const found = (direction: 1 | -1) => {
+    const hit = nearestHit(answers, direction);
+    return hit === null ? null : [hit.part.worker, hit.slice.id, hit.slice.start_ns];
+  };
+  expect(found(1)).toEqual(["b", 2, 240]);
+  expect(found(-1)).toEqual(["b", 1, 100]);
+  expect(nearestHit([{ part: upper, answer: answer([slice(1, 50)], 1) }], 1)).toBeNull();
 });

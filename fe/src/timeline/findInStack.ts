@@ -5,7 +5,8 @@
  *     rank 0   |gemm|        |gemm|          1    3
  *     rank 1      |gemm|        |gemm|         2    4
  */
-import { ApiError, type Query } from "../api/client";
+import { ApiError, apiUrl, fetchJson, type Query } from "../api/client";
+import { fetchUncached } from "../api/queryClient";
 import type { TimelineSearchAnswer, TimelineSlicePayload } from "../generated/schema";
 import { answerMatches, type StackMatches } from "./matches";
 import { onScreen, type Stack, type StackPart } from "./stack";
@@ -83,6 +84,24 @@ export function resultInStack(results: readonly { readonly part: StackPart; read
     next: ends(({ next }) => next)[0] ?? ends(({ hits }) => hits[0])[0] ?? null,
     previous: ends(({ previous }) => previous).at(-1) ?? ends(({ hits }) => hits.at(-1)).at(-1) ?? null,
   };
+}
+
+/** The next or previous slice of exactly that name on any worker of the stack, by the common clock; null where there is none. Workers that do not answer are left out. */
+export async function sameNameInStack(stack: Stack, origin: SearchOrigin, name: string, direction: 1 | -1): Promise<StackHit | null> {
+  const settled = await Promise.allSettled(
+    stack.parts.map(async (part) => ({ part, answer: await fetchUncached(apiUrl("timeline/search", searchQuery(stack, part, `=${name}`, origin)), fetchJson<TimelineSearchAnswer>) })),
+  );
+  return nearestHit(settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])), direction);
+}
+
+/** The first of the next hits, or the last of the previous ones; of equal starts the upper worker's is the earlier one. */
+export function nearestHit(answers: readonly PartAnswer[], direction: 1 | -1): StackHit | null {
+  const hits = answers.flatMap(({ part, answer }): StackHit[] => {
+    const slice = direction === 1 ? answer.next : answer.previous;
+    return slice === null ? [] : [{ part, slice: onScreen(part, slice) }];
+  });
+  const inOrder = hits.toSorted((one, other) => one.slice.start_ns - other.slice.start_ns);
+  return inOrder.at(direction === 1 ? 0 : -1) ?? null;
 }
 
 /** More marks melt into one on any screen, and every frame draws them. */

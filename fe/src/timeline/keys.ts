@@ -18,6 +18,8 @@ export type Command =
   | "previousHit"
   | "nextSame"
   | "previousSame"
+  | "onward"
+  | "back"
   | "left"
   | "right"
   | "up"
@@ -44,6 +46,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   N: "previousHit",
   "]": "nextSame",
   "[": "previousSame",
+  g: "onward",
+  G: "back",
   ArrowLeft: "left",
   ArrowRight: "right",
   ArrowUp: "up",
@@ -60,7 +64,8 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["z", "undo the last zoom, as a double click outside slices does; Shift + z or y: redo"],
   ["m", "mark the selected slice as a range; M: the visible range"],
   ["/", "search, =name for exactly that name;  n and N: next and previous hit"],
-  ["[  ]", "previous and next slice of the same name"],
+  ["[  ]", "previous and next slice of the same name, on all stacked ranks"],
+  ["g", "go along the flow: operator or launch → its device work → next in the stream; collective → the same on the next rank. Shift + g: back to the launch, its operator, the forward operator"],
   ["← → ↑ ↓", "the first slice on screen; then the neighbours of the selected one, its parent and child, the next lane"],
   ["PgUp  PgDn", "scroll the tracks"],
   ["Enter", "go to the panel of the selection; Esc: back to the tracks"],

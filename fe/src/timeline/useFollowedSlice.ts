@@ -2,7 +2,11 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { useAnswer } from "../api/hooks";
-import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload } from "../generated/schema";
+import type { TimelineFlowPayload, TimelineFlowsAnswer, TimelineSlicePayload, TimelineStepKind } from "../generated/schema";
+import { visibleText } from "../lib/visibleText";
+import { navigate } from "../state/urlStore";
+import { announce } from "./announce";
+import { sameNameInStack } from "./findInStack";
 import { uncover, type Folding, type Layout } from "./layout";
 import { foldingPatch } from "./link";
 import { arrowsOnScreen, onScreen, partOf, type Stack, type StackPart } from "./stack";
@@ -22,6 +26,10 @@ export interface FollowedSlice {
   readonly pick: (slice: TimelineSlicePayload) => void;
   /** Selects a slice that may be anywhere, of the same worker or of another one of the stack. */
   readonly go: (id: number, worker?: string) => void;
+  /** Goes to the next or previous slice of the same name, on whichever stacked worker it is. */
+  readonly same: (direction: 1 | -1) => void;
+  /** Goes one step along the flow, or back. */
+  readonly follow: (direction: "onward" | "back") => void;
 }
 
 /** A slice that would be thinner than this is zoomed in on. */
@@ -75,7 +83,50 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
     },
     [part, selecting],
   );
-  return { slice, flows, arrows, pick, go };
+  const same = useCallback(
+    (direction: 1 | -1) => {
+      if (slice === null || flows === null) return;
+      const none = () => announce(direction === 1 ? "No later slice of this name." : "No earlier slice of this name.");
+      if (stack.parts.length === 1) {
+        const next = direction === 1 ? flows.next : flows.previous;
+        if (next === null) none();
+        else go(next.id);
+        return;
+      }
+      void sameNameInStack(stack, { part, id: slice.id, startNs: slice.start_ns }, flows.slice.name, direction).then((hit) => (hit === null ? none() : go(hit.slice.id, hit.part.worker)));
+    },
+    [stack, part, slice, flows, go],
+  );
+  const follow = useCallback(
+    (direction: "onward" | "back") => {
+      const step = flows?.[direction];
+      if (step == null) {
+        if (flows !== null) announce(direction === "onward" ? "The flow ends here." : "Nothing leads here.");
+        return;
+      }
+      announce(`${STEP_TITLES[step.kind]}: ${visibleText(step.slice.name)}`);
+      if (step.worker === null || stack.parts.some(({ worker }) => worker === step.worker)) go(step.slice.id, step.worker ?? undefined);
+      else openOnWorker(step.worker, step.slice.id);
+    },
+    [stack, flows, go],
+  );
+  return { slice, flows, arrows, pick, go, same, follow };
+}
+
+/** What a step along the flow leads to. */
+export const STEP_TITLES: Readonly<Record<TimelineStepKind, string>> = {
+  work: "Launched work",
+  next_in_stream: "Next in stream",
+  backward: "Backward",
+  launch: "Launch",
+  operator: "Operator",
+  forward: "Forward",
+  next_rank: "Next rank",
+};
+
+/** Opens another worker of the run on one of its slices. */
+export function openOnWorker(worker: string, slice: number): void {
+  navigate({ worker, slice: String(slice), on: null, at: null, range: null, over: null });
 }
 
 /** Every worker has its own slice ids. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from torch_tb_profiler.requests.timeline import (
     TimelineNamePageAnswer,
     TimelineNamesAnswer,
     TimelineSearchAnswer,
+    TimelineStepPayload,
     TimelineStepsAnswer,
     TimelineStretchPayload,
     TimelineTracksAnswer,
@@ -45,6 +47,7 @@ from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.choice import Choice, ChoiceError, choose
 from torch_tb_profiler.views.timeline.clocks import worker_clocks
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, Flow, flows_of
+from torch_tb_profiler.views.timeline.follow import Step, step_back, step_onward
 from torch_tb_profiler.views.timeline.index import Timeline, timeline
 from torch_tb_profiler.views.timeline.levels import with_levels
 from torch_tb_profiler.views.timeline.names import name_text, names_from
@@ -184,16 +187,17 @@ def flows_answer(
     shown = timeline(trace)
     check_slice(trace, request.slice)
     flows = flows_of(trace, request.slice)
-    peers: list[TimelineFlowPayload] = []
-    peer_count = 0
+    peers = NO_PEERS
     if request.peers and is_collective(trace, request.slice):
-        peers, peer_count = _peers(catalog, file, shown, request.slice, wait_s)
+        peers = _peers(catalog, file, shown, request.slice, wait_s)
     name = trace.slices["name_code"][request.slice]
     same_name = find(trace, np.array([name], np.int64), from_slice=request.slice)
     return TimelineFlowsAnswer(
         slice=placed(shown, [request.slice])[0],
-        flow_count=len(flows) + peer_count,
-        flows=[*peers, *_arrows(shown, flows)][:MAX_FLOWS],
+        flow_count=len(flows) + peers.count,
+        flows=[*peers.arrows, *_arrows(shown, flows)][:MAX_FLOWS],
+        onward=peers.next_rank or _step(shown, step_onward(trace, request.slice)),
+        back=_step(shown, step_back(trace, request.slice)),
         next=_placed_or_none(shown, same_name.following),
         previous=_placed_or_none(shown, same_name.previous),
     )
@@ -252,30 +256,57 @@ def _arrows(shown: Timeline, flows: list[Flow]) -> list[TimelineFlowPayload]:
     return [TimelineFlowPayload(flow.kind, source, target) for flow, source, target in ends]
 
 
+def _step(shown: Timeline, step: Step | None) -> TimelineStepPayload | None:
+    if step is None:
+        return None
+    return TimelineStepPayload(step.kind, placed(shown, [step.slice])[0])
+
+
+class _Peers(NamedTuple):
+    """Arrows to the same collective on other workers, whose times are shifted so that all end
+    together; how many workers have it; the step to the next rank."""
+
+    arrows: list[TimelineFlowPayload]
+    count: int
+    next_rank: TimelineStepPayload | None
+
+
+NO_PEERS = _Peers([], 0, None)
+
+
 def _peers(
     catalog: Catalog, file: SpanFile, shown: Timeline, slice_id: int, wait_s: float | None
-) -> tuple[list[TimelineFlowPayload], int]:
-    """Arrows to the same collective on other workers, whose times are shifted so that all end
-    together, and the number of workers that have it.
+) -> _Peers:
+    """The same collective on other workers.
 
     Workers whose file cannot be read are left out. Of many workers only those that arrived last are
-    returned: each requires an open trace.
+    returned, and the next in order of ranks, the first after the last: each requires an open trace.
     """
     summaries = run_traces(catalog, file, wait_s)
     if file.worker not in summaries:
-        return [], 0
+        return NO_PEERS
     peers = peers_of(summaries, file.worker, shown.trace, slice_id)
-    order = list(summaries)
-    shown_peers = sorted(peers[:MAX_PEERS], key=lambda peer: order.index(peer.worker))
-    traces = run_traces(catalog, file, wait_s, {peer.worker for peer in shown_peers})
+    if not peers:
+        return NO_PEERS
+    order = {worker: number for number, worker in enumerate(summaries)}
+    own_number = order[file.worker]
+    following = min(peers, key=lambda peer: (order[peer.worker] - own_number) % len(order))
+    shown_peers = sorted(peers[:MAX_PEERS], key=lambda peer: order[peer.worker])
+    opened = {peer.worker for peer in (*shown_peers, following)}
+    traces = run_traces(catalog, file, wait_s, opened)
+    twins = {
+        peer.worker: placed(timeline(traces[peer.worker]), [twin])[0]
+        for peer in (*shown_peers, following)
+        if peer.worker in traces and (twin := slice_of(peer, traces[peer.worker])) is not None
+    }
     own = placed(shown, [slice_id])[0]
     arrows = []
     for peer in shown_peers:
-        twin = slice_of(peer, traces[peer.worker]) if peer.worker in traces else None
-        if twin is None:
+        if (there := twins.get(peer.worker)) is None:
             continue
-        there = placed(timeline(traces[peer.worker]), [twin])[0]
         moved_ns = own.start_ns + own.dur_ns - there.dur_ns - there.start_ns
         moved = replace(there, start_ns=there.start_ns + moved_ns)
         arrows.append(TimelineFlowPayload("collective", own, moved, peer.worker, moved_ns))
-    return arrows, len(peers)
+    there = twins.get(following.worker)
+    step = None if there is None else TimelineStepPayload("next_rank", there, following.worker)
+    return _Peers(arrows, len(peers), step)
