@@ -194,7 +194,7 @@ def flows_answer(
     same_name = find(trace, np.array([name], np.int64), from_slice=request.slice)
     return TimelineFlowsAnswer(
         slice=placed(shown, [request.slice])[0],
-        flow_count=len(flows) + peers.count,
+        flow_count=len(flows) + peers.worker_count,
         flows=[*peers.arrows, *_arrows(shown, flows)][:MAX_FLOWS],
         onward=peers.next_rank or _step(shown, step_onward(trace, request.slice)),
         back=_step(shown, step_back(trace, request.slice)),
@@ -267,7 +267,7 @@ class _Peers(NamedTuple):
     together; how many workers have it; the step to the next rank."""
 
     arrows: list[TimelineFlowPayload]
-    count: int
+    worker_count: int
     next_rank: TimelineStepPayload | None
 
 
