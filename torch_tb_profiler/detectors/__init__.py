@@ -22,7 +22,14 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
-from torch_tb_profiler.evidence import damage, recorded_time, snapshot_memory, where_time_goes
+from torch_tb_profiler.evidence import (
+    damage,
+    recorded_links,
+    recorded_ranks,
+    recorded_time,
+    snapshot_memory,
+    where_time_goes,
+)
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.needs import unmet_need
@@ -106,6 +113,8 @@ def evidence_tables() -> dict[str, TableSpec]:
         **{code: detector(code).EVIDENCE for code in detector_codes()},
         **dict.fromkeys(damage.CODES, damage.EVIDENCE),
         where_time_goes.CODE: where_time_goes.EVIDENCE,
+        recorded_links.CODE: recorded_links.EVIDENCE,
+        recorded_ranks.CODE: recorded_ranks.EVIDENCE,
         recorded_time.CODE: recorded_time.EVIDENCE,
         snapshot_memory.CODE: snapshot_memory.EVIDENCE,
     }
@@ -178,7 +187,8 @@ def detect_across_workers(traces: Mapping[str, Trace], selection: Selection) -> 
     """The findings from comparing the workers of a run, the largest estimated gain first; the last
     ones of whole traces are cached.
 
-    Workers that do not have the selected steps are left out; fewer than two give none.
+    Workers that do not have the selected steps are left out; fewer than two give none but those of
+    recorded figures.
     """
     if not selection.is_everything:
         return _compare_workers(traces, selection)
@@ -207,8 +217,9 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
         for worker, trace in traces.items()
         if _has_steps(context := Context(trace, selection))
     }
+    recorded = _compare_recorded(traces, selection)
     if len(contexts) < 2:
-        return ()
+        return recorded
     findings = _findings(
         codes_of_scope(WORKERS),
         WORKERS,
@@ -216,7 +227,18 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
     )
     step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
     first = next(iter(contexts.values()))
-    return rank_findings([_in_terms_of(finding, first) for finding in findings], step_ns)
+    ranked = rank_findings([_in_terms_of(finding, first) for finding in findings], step_ns)
+    return (*ranked, *recorded)
+
+
+def _compare_recorded(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:
+    """The findings from figures that files of the workers hold, which need no recorded steps."""
+    try:
+        link = recorded_links.slow_link(traces, selection)
+        ranks = recorded_ranks.slow_ranks(traces, selection)
+    except SelectionError:
+        return ()
+    return ranks if link is None else (*ranks, link)
 
 
 def _in_terms_of(finding: Finding, context: Context) -> Finding:

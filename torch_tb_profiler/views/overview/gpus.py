@@ -318,8 +318,8 @@ def gpu_notes(trace: Trace, selection: Selection) -> tuple[Note, ...]:
                     kind="quality",
                     code="tensor_core_use_unknown",
                     severity="info",
-                    text=f"GPU {gpu}: Tensor Core use is unknown for {time.unknown_pct:.1f} % of the "
-                    f"kernel time; the share that uses them is between {least:.1f} % and "
+                    text=f"GPU {gpu}: Tensor Core use is unknown for {time.unknown_pct:.1f} % of "
+                    f"the kernel time; the share that uses them is between {least:.1f} % and "
                     f"{most:.1f} %{_of_compute(time)}.",
                     evidence={
                         "gpu": gpu,
