@@ -4,6 +4,7 @@ formats that have no place for them."""
 from __future__ import annotations
 
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
@@ -88,3 +89,25 @@ def test_quality_notes_of_csv_go_to_stderr(run: Run, samples: Path) -> None:
     done = run(*requested, "--format", "csv")
     assert "Launches whose device event is not in the file. (22 times)" in done.err
     assert "Launches whose" not in done.out
+
+
+def test_a_workbook_has_a_sheet_per_table_of_every_view(
+    run: Callable[..., Done], resnet: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "tables.xlsx"
+    done = run("report", resnet, "--view", "idle,copies", "--format", "xlsx", "--output", file)
+    assert (done.code, done.err) == (0, f"{file}\n")
+    with zipfile.ZipFile(file) as book:
+        assert 'name="idle.streams"' in book.read("xl/workbook.xml").decode()
+    again = run("report", resnet, "--format", "xlsx", "--output", file)
+    assert again.code == 2
+    assert "exists" in again.err
+
+
+def test_without_the_library_the_error_says_what_to_install(
+    run: Callable[..., Done], resnet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch_tb_profiler.cli.xlsx_sink.find_spec", lambda _name: None)
+    done = run("report", resnet, "--format", "xlsx", "--output", "t.xlsx")
+    assert done.code == 2
+    assert "pip install 'torch-tb-profiler[xlsx]'" in done.err

@@ -23,7 +23,7 @@ from torch_tb_profiler.cli.report_arguments import add_dlprof_arguments, add_sum
 from torch_tb_profiler.views.parameters import SELECTION
 from torch_tb_profiler.views.registry import DEFAULT_VIEW, all_parameters
 
-FORMATS = ("table", "json", "csv", "md", "html")
+FORMATS = ("table", "json", "csv", "md", "html", "xlsx")
 NAMES = ("short", "demangled", "recorded")
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 DEFAULT_PORT = 6007

@@ -93,6 +93,10 @@ def _sink(arguments: Namespace, tables: list[str]) -> Sink:
         from torch_tb_profiler.cli.html_sink import HtmlComparisonSink  # noqa: PLC0415 - start-up
 
         return HtmlComparisonSink(arguments)
+    if arguments.format == "xlsx":
+        from torch_tb_profiler.cli.xlsx_sink import XlsxSink  # noqa: PLC0415 - start-up
+
+        return XlsxSink(arguments, [SPEC.name])
     return make_sink(arguments, [(SPEC.name, tables)])
 
 

@@ -62,6 +62,10 @@ def _sink(arguments: Namespace, tasks: Sequence[Task], stems: Sequence[str]) -> 
         from torch_tb_profiler.cli.html_sink import HtmlSink  # noqa: PLC0415 - start-up
 
         return HtmlSink(arguments, dict(zip(stems, tasks, strict=True)))
+    if arguments.format == "xlsx":
+        from torch_tb_profiler.cli.xlsx_sink import XlsxSink  # noqa: PLC0415 - start-up
+
+        return XlsxSink(arguments, stems)
     if wants_brief(arguments):
         return BriefSink(arguments, stems)
     return make_sink(

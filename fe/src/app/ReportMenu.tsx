@@ -31,7 +31,7 @@ export function ReportMenu({ target, view, views }: Props) {
       {(close) => (
         <div className="menu">
           {isComparison ? (
-            <SaveReport query={{ ...reportQuery(target, params), ...baselineQuery(params) }} what="this comparison" onDone={close} />
+            <SaveReport query={{ ...reportQuery(target, params), ...baselineQuery(params) }} subject="this comparison" onDone={close} />
           ) : (
             <ChosenViews target={target} params={params} views={views} onDone={close} />
           )}
@@ -65,18 +65,18 @@ function ChosenViews({ target, params, views, onDone }: ChosenProps) {
           </label>
         ))}
       </fieldset>
-      <SaveReport query={{ ...reportQuery(target, params), views: names.join(",") }} what="report" onDone={onDone} />
+      <SaveReport query={{ ...reportQuery(target, params), views: names.join(",") }} subject="report" onDone={onDone} />
     </>
   );
 }
 
 interface SaveProps {
   readonly query: Query;
-  readonly what: string;
+  readonly subject: string;
   readonly onDone: () => void;
 }
 
-function SaveReport({ query, what, onDone }: SaveProps) {
+function SaveReport({ query, subject, onDone }: SaveProps) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const save = async () => {
@@ -94,7 +94,7 @@ function SaveReport({ query, what, onDone }: SaveProps) {
   return (
     <>
       <button type="button" className="button report-save" disabled={busy} onClick={() => void save()}>
-        Save {what}
+        Save {subject}
         {busy && " …"}
       </button>
       {problem !== null && <p role="alert">{problem}</p>}
