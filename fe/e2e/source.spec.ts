@@ -187,3 +187,34 @@ test("a frame without a line cannot be sent", async ({ guarded: page }) => {
   server.close();
   await inner.stop();
 });
+
+test("from a finding to the line of source in three clicks", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small`);
+  // 1: its rows, sorted by what it is about. 2: the first of them. 3: the innermost frame with a file.
+  await page.locator('main a[href*="view=operators"][href*="operators.sort"]').first().click();
+  const rows = card(page, "Operators");
+  await expect(rows).toBeInViewport();
+  await rows.locator(".grid-body > .grid-row").first().locator(".grid-cell").first().click();
+  const frame = page.locator(".stack .frame-link:enabled").first();
+  await expect(frame).toHaveText(/\.py:\d+$/);
+  await expect(frame).toBeInViewport();
+});
+
+test("from a kernel to the operator that launches it, and on to the line of source", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=kernels`);
+  await card(page, "Kernels").getByRole("button", { name: "Open row" }).first().click();
+  // The call stack of the operator is in the row too.
+  await expect(page.locator(".stack .frame-link").first()).toHaveText(/\.py:\d+$/);
+  await page.getByText("Launched by").getByRole("link", { name: "aten::addmm" }).click();
+  await expect(page).toHaveURL(/view=operators.*operators\.filter=name%3Daten::addmm/);
+  await expect(card(page, "Operators").getByRole("status").first()).toContainText("showing 1 of");
+  await expect(page.locator(".stack .frame-link").first()).toHaveText(/\.py:\d+$/);
+  await goBackTo(page, "Kernels");
+  await page.getByRole("link", { name: /^Which operators launch / }).click();
+  await expect(page).toHaveURL(/view=kernels&group_by=name%2Boperator%2Blaunch/);
+});
+
+async function goBackTo(page: Page, title: string): Promise<void> {
+  await page.goBack();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(title);
+}

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 
 import { card, columnTexts, drawnChart, exactValues, exported, header } from "./tables";
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 
 const HASH = "#run=kineto_resnet50_nw0";
 
@@ -34,7 +35,7 @@ test("a range dragged over the steps becomes the selection of every view", async
   await page.mouse.up();
   await expect(page.locator(".chip")).toHaveText(/Steps 6–7/);
   await expect(page.locator('[data-fact="step_count"]')).toHaveText("2");
-  await page.getByRole("link", { name: "Operators" }).click();
+  await goTo(page, "operators");
   await expect(page.locator(".chip")).toHaveText(/Steps 6–7/);
   await page.getByRole("button", { name: "Remove the selection" }).click();
   await expect(page.locator(".chip")).toHaveCount(0);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { serve } from "./servers";
 import { card, columnTexts, exported, header } from "./tables";
 
@@ -41,7 +42,7 @@ test("names of kernels are short or full, as chosen for every view", async ({ gu
   await table.getByLabel("Names of kernels").selectOption("recorded");
   await expect(page).toHaveURL(/names=recorded/);
   await expect(cell).toContainText(/void pytorch_flash/);
-  await page.getByRole("link", { name: "Overview" }).click();
+  await goTo(page, "overview");
   await expect(card(page, "Top kernels").getByLabel("Names of kernels")).toHaveValue("recorded");
   await page.reload();
   await expect(card(page, "Top kernels")).toContainText("void ");

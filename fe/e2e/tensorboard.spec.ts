@@ -1,6 +1,7 @@
 /** The main job inside TensorBoard: see where the time went, with the network cut off. */
 import { card, columnTexts, exactValues, exported, header } from "./tables";
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 
 const RUN = "p.pytorch_profiler.run=kineto_resnet50_nw0";
 
@@ -14,7 +15,7 @@ test("overview, operators and kernels work in the plugin's frame", async ({ guar
   });
 
   await test.step("operators sort and filter", async () => {
-    await frame.getByRole("link", { name: "Operators" }).click();
+    await goTo(frame, "operators");
     const table = card(frame, "Operators");
     await expect(table.getByRole("status")).toHaveText("76 rows");
     expect((await columnTexts(table, 0))[0]).toContain("aten::cudnn_convolution_backward_weight");
@@ -41,7 +42,7 @@ test("overview, operators and kernels work in the plugin's frame", async ({ guar
   });
 
   await test.step("kernels sort and filter", async () => {
-    await frame.getByRole("link", { name: "Kernels" }).click();
+    await goTo(frame, "kernels");
     const table = card(frame, "Kernels");
     await expect(table.getByRole("status")).toHaveText("67 rows");
     await (await header(table, "Total")).getByRole("button").click();
@@ -54,7 +55,7 @@ test("overview, operators and kernels work in the plugin's frame", async ({ guar
 test("a link, a reload and back work inside TensorBoard", async ({ guarded: page, board }) => {
   await page.goto(`${board.url}#pytorch_profiler&${RUN}`);
   const frame = page.frameLocator("iframe");
-  await frame.getByRole("link", { name: "Operators" }).click();
+  await goTo(frame, "operators");
   await card(frame, "Operators").getByLabel("Filter Calls").fill(">300");
   await expect(page).toHaveURL(/#pytorch_profiler&.*p\.pytorch_profiler\.view=operators/);
   await expect(page).toHaveURL(/p\.pytorch_profiler\.operators\.filter=calls%3E300/);
@@ -63,7 +64,7 @@ test("a link, a reload and back work inside TensorBoard", async ({ guarded: page
   await expect(card(frame, "Operators").getByRole("status")).toHaveText("showing 27 of 76");
   await expect(card(frame, "Operators").getByLabel("Filter Calls")).toHaveValue(">300");
 
-  await frame.getByRole("link", { name: "Kernels" }).click();
+  await goTo(frame, "kernels");
   await expect(card(frame, "Kernels")).toBeVisible();
   await page.goBack();
   await expect(card(frame, "Operators").getByRole("status")).toHaveText("showing 27 of 76");

@@ -8,6 +8,7 @@ import type { Page } from "@playwright/test";
 import type { TimelineClocksAnswer, TimelineSearchAnswer, TimelineSlicePayload, TimelineTracksAnswer } from "../src/generated/schema";
 import { addressed, lengthOf, rested } from "./addressed";
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { serve } from "./servers";
 import { getJson, longestHit, settled } from "./timelines";
 
@@ -143,7 +144,7 @@ test("a dragged range is summed up and becomes the selection of every view", asy
   await expect(panel).toContainText("Idle gaps");
   await panel.getByRole("button", { name: "Use as selection" }).click();
   await expect(page).toHaveURL(/start_us=[\d.]+&end_us=[\d.]+/);
-  await page.getByRole("link", { name: "Kernels" }).click();
+  await goTo(page, "kernels");
   await expect(page).toHaveURL(/start_us=/);
   await expect(page.locator(".chip")).toContainText("range");
 });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, test } from "./fixtures";
+import { goTo } from "./pages";
 import { serve } from "./servers";
 
 const EVENT = { ph: "X", cat: "cpu_op", name: "aten::add", pid: 1, tid: 1, ts: 1, dur: 10 };
@@ -121,14 +122,14 @@ test("while a trace is opened its outline is shown at once, and nothing flashes 
   await expect(page.getByRole("progressbar")).toBeVisible();
   free();
   await expect(page.getByRole("heading", { name: "Average step" })).toBeVisible();
-  await page.getByRole("link", { name: "Operators" }).click();
+  await goTo(page, "operators");
   await expect(page.locator("[data-table=operators]")).toBeVisible();
   await page.evaluate(() => {
     const seen: string[] = [];
     Object.assign(window, { seen });
     new MutationObserver(() => document.querySelector(".outline") !== null && seen.push("outline")).observe(document.body, { childList: true, subtree: true });
   });
-  await page.getByRole("link", { name: "Overview" }).click();
+  await goTo(page, "overview");
   await expect(page.getByRole("heading", { name: "Overview" })).toBeVisible();
   expect(await page.evaluate(() => (window as unknown as { seen: string[] }).seen)).toEqual([]);
 });
@@ -154,7 +155,7 @@ test("Back restores the scroll position", async ({ guarded: page, standalone }) 
   const main = page.getByRole("main");
   await expect(page.getByRole("img", { name: "Chart: Step time" })).toHaveAttribute("aria-busy", "false");
   await main.evaluate((box) => (box.scrollTop = 500));
-  await page.getByRole("link", { name: "Kernels" }).click();
+  await goTo(page, "kernels");
   await expect(page.getByRole("heading", { name: "Kernels" }).first()).toBeVisible();
   expect(await main.evaluate((box) => box.scrollTop)).toBe(0);
   await page.goBack();

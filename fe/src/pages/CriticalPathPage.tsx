@@ -11,6 +11,7 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 const KEY = "what_if";
 const MAX_NAMES = 100;
 const WHAT_IF_FACTS = "what_if_";
+const FOLDED = ["what_if", "pieces"];
 
 export function CriticalPathPage(props: PageProps) {
   const text = useParams()[KEY];
@@ -19,7 +20,7 @@ export function CriticalPathPage(props: PageProps) {
       {(context) => (
         <>
           <WhatIfCard context={context} change={parseWhatIf(text)} />
-          <GenericBody {...context} view={{ ...context.view, facts: context.view.facts.filter(({ key }) => !key.startsWith(WHAT_IF_FACTS)) }} />
+          <GenericBody {...context} view={{ ...context.view, facts: context.view.facts.filter(({ key }) => !key.startsWith(WHAT_IF_FACTS)) }} folded={FOLDED} />
         </>
       )}
     </ViewFrame>

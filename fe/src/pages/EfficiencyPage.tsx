@@ -2,10 +2,8 @@
 import { useEffect, useState, type ReactNode } from "react";
 
 import type { Row, Table } from "../api/types";
-import { visibleText } from "../lib/visibleText";
 import { adjust, navigate, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
-import { answer } from "./efficiency/answer";
 import "./efficiency/efficiency.css";
 import { numberOf, textOf } from "../lib/rows";
 import { devicesOf, PEAK_KEY, parsePeaks, storedPeaks, storePeaks } from "./efficiency/peak";
@@ -70,7 +68,6 @@ function EfficiencyBody({ view, target, tab, source, fileName, form, hasPeaks, o
   useEffect(() => {
     if (devicePeaks !== null) onStoredPeaks(devicePeaks);
   }, [devicePeaks, onStoredPeaks]);
-  const sentences = answer(view);
   const known = view.facts.filter((fact) => fact.value !== null);
   const { roofline } = view.series;
   const points = view.tables[POINTS];
@@ -83,7 +80,6 @@ function EfficiencyBody({ view, target, tab, source, fileName, form, hasPeaks, o
   const isRoofline = tab === ROOFLINE;
   return (
     <>
-      {view.answer === null && sentences.length > 0 && <p className="answer">{visibleText(sentences.join(" "))}</p>}
       {isRoofline && <BigFacts facts={known.filter(({ key }) => LEADING.has(key))} notes={view.notes} />}
       {/* Without peaks there is no roofline, and this is where to enter them. */}
       {(isRoofline || roofline === undefined) && hasPoints && hasDeviceTime && form(roofline === undefined, devices)}

@@ -8,6 +8,7 @@ import { DataTable } from "../table/DataTable";
 import { FactList } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { PageNotes } from "./PageNotes";
+import { FoldedTable } from "./PageTable";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 export function GenericPage(props: PageProps) {
@@ -30,16 +31,20 @@ export interface RowDetails {
 interface BodyProps extends ViewContext {
   /** By the name of the table; rows of others do not open. */
   readonly details?: Readonly<Record<string, RowDetails>>;
+  /** Tables that are long and secondary. */
+  readonly folded?: readonly string[];
 }
 
 /** Charts, tables, facts and notes of a view. */
-export function GenericBody({ view, source, fileName, details }: BodyProps) {
+export function GenericBody({ details, folded = [], ...context }: BodyProps) {
+  const { view, source, fileName } = context;
+  const tables = Object.entries(view.tables).filter(([name]) => !folded.includes(name));
   return (
     <>
       {Object.entries(view.series).map(([name, series]) => (
         <Chart key={name} title={series.title} chart={seriesChart(series)} fileName={fileName(name)} height={260} />
       ))}
-      {Object.entries(view.tables).map(([name, table], _, all) => (
+      {tables.map(([name, table]) => (
         <DataTable
           key={`${name} ${view.selection.group_by ?? ""}`}
           name={`${view.view}.${name}`}
@@ -49,8 +54,11 @@ export function GenericBody({ view, source, fileName, details }: BodyProps) {
           fileName={fileName(name)}
           notes={view.notes}
           {...details?.[name]}
-          {...(all.length > 1 ? { maxHeight: SHARED_HEIGHT } : {})}
+          {...(tables.length > 1 ? { maxHeight: SHARED_HEIGHT } : {})}
         />
+      ))}
+      {folded.map((name) => (
+        <FoldedTable key={name} context={context} name={name} />
       ))}
       <FactList facts={view.facts} title="Summary" />
       <PageNotes notes={view.notes} />

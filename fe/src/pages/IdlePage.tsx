@@ -10,7 +10,7 @@ import { DataTable } from "../table/DataTable";
 import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
 import { ViewLink } from "../ui/ViewLink";
 import { BigFacts, FactList } from "./Facts";
-import { answer, delayChart, timeOfGpus } from "./idle/idleCharts";
+import { delayChart, timeOfGpus } from "./idle/idleCharts";
 import { kernelLink, operatorLink, type Link } from "./links";
 import { CallStacks } from "./operators/CallStacks";
 import { PageNotes } from "./PageNotes";
@@ -32,10 +32,8 @@ export function IdlePage(props: PageProps) {
         const { view } = context;
         const leading = view.facts.filter(({ key }) => LEADING.has(key));
         const isFew = leading.length <= MAX_BIG_FACTS;
-        const sentences = answer(view);
         return (
           <>
-            {view.answer === null && sentences.length > 0 && <p className="answer">{visibleText(sentences.join(" "))}</p>}
             {context.tab === GAPS && (
               <>
                 <StepChart context={context} />

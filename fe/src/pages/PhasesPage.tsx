@@ -19,6 +19,7 @@ import "./phases/phases.css";
 import { numberOf, textOf } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
 import { PageNotes } from "./PageNotes";
+import { FoldedTable } from "./PageTable";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const STEP_TRACE = "step_trace";
@@ -27,6 +28,8 @@ const WINDOWS = "serving_windows";
 const MEAN = "mean";
 /** Code of the note that both passes are in forward. */
 const UNDIVIDED = "passes_not_divided";
+/** Secondary tables. */
+const FOLDED: readonly string[] = ["event_types", "memory_operations", "user_ranges"];
 /** Prefix of tables that come from files of the recording. */
 const RECORDED = "recorded_";
 /** More steps than this are chosen in the table only. */
@@ -73,9 +76,12 @@ export function PhasesPage(props: PageProps) {
             {types !== undefined && types.rows.length > 1 && (
               <Chart title="Time by event type" help={types.help} chart={typeBars(types)} fileName={fileName("types")} height={AXIS_PX + BAR_PX * Math.min(types.rows.length, MOST_TYPES)} />
             )}
-            <FactList title="How the phases were detected" facts={view.facts} />
-            <Tables context={context} names={computed} />
+            <Tables context={context} names={computed.filter((name) => !FOLDED.includes(name))} />
             {hasStepTrace && <Tables context={context} names={recorded} />}
+            {FOLDED.map((name) => (
+              <FoldedTable key={name} context={context} name={name} />
+            ))}
+            <FactList title="How the phases were detected" facts={view.facts} />
             <PageNotes notes={view.notes} />
           </>
         );

@@ -30,7 +30,8 @@ interface RowProps {
 export function GridRow({ grid, item, itemIndex, rowIndex, style, active, cellId, onActive, onMenu }: RowProps) {
   const { layout, label, mode, onToggle, choice } = grid;
   const isChosen = choice?.id === item.id;
-  const opens = item.expander === "open" || item.expander === "closed";
+  // Where rows are chosen a click anywhere chooses.
+  const opens = choice === null && (item.expander === "open" || item.expander === "closed");
   const kind = `${item.detailOpen ? " open" : ""}${choice === null ? "" : " choosable"}${isChosen ? " chosen" : ""}`;
   return (
     <div role="row" aria-rowindex={rowIndex} aria-selected={choice === null ? undefined : isChosen} {...treeProps(item)} className={`grid-row${kind}`} style={style}>

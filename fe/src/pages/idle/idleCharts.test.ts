@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Series, View } from "../../api/types";
-import { answer, delayChart, delayText, timeOfGpus } from "./idleCharts";
+import { delayChart, delayText, timeOfGpus } from "./idleCharts";
 
 const COLUMNS = ["gpu", "title", "total_us", "idle_pct", "meaning", "remedy"].map((key) => ({ key }));
 const ROWS = [
@@ -16,15 +16,6 @@ const VIEW = {
   tables: { causes: { columns: COLUMNS, rows: ROWS } },
   series: { idle_by_step: { lines: [{ name: "Kernel to kernel", x: [1], y: [15] }] } },
 } as unknown as View;
-
-test("the most idle GPU is shown, with its largest cause", () => {
-  expect(answer(VIEW)).toEqual([
-    "GPU 0 shows no work for 40.0 % of the time, 40 µs, the highest of 2 GPUs.",
-    "Largest part: Data loading, 75.0 % of it: the host waits for data.",
-    "What helps: more workers.",
-  ]);
-  expect(answer({ ...VIEW, facts: [] })).toEqual([]);
-});
 
 test("the parts of each GPU's bar add up to its time", () => {
   const chart = timeOfGpus(VIEW);

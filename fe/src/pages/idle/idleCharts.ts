@@ -1,36 +1,11 @@
-/** The summary of idle time in sentences, and its charts. */
+/** The charts of idle time. */
 import type { Series, Table, View } from "../../api/types";
 import type { CategoryChart, CategoryLine } from "../../chart/types";
-import { formatValue } from "../../lib/format";
 import { numberOf, textOf } from "../../lib/rows";
 
 const BUSY = "Busy";
 /** Bins of launch delays per power of ten. */
 const BINS_PER_DECADE = 5;
-
-/** The GPU that is idle most: how much, why, and what helps. */
-export function answer({ facts, tables }: View): string[] {
-  const shares = facts.flatMap(({ key, value, scope }) => (key === "idle_pct" && typeof value === "number" ? [{ value, scope: scope ?? "GPU" }] : []));
-  const worst = shares.toSorted((a, b) => b.value - a.value)[0];
-  if (worst === undefined) return [];
-  const factValue = (key: string) => facts.find((fact) => fact.key === key && (fact.scope ?? "GPU") === worst.scope)?.value;
-  const idleUs = factValue("idle_us");
-  const suffix = shares.length > 1 ? `, the highest of ${shares.length} GPUs` : "";
-  const time = typeof idleUs === "number" ? `, ${formatValue(idleUs, "us")}` : "";
-  const sentences = [`${worst.scope} shows no work for ${formatValue(worst.value, "pct")} of the time${time}${suffix}.`];
-  const { causes } = tables;
-  const gpu = /\d+/.exec(worst.scope)?.[0] ?? "";
-  const [first] = causes?.rows.filter((row) => textOf(causes, row, "gpu") === gpu) ?? [];
-  if (causes === undefined || first === undefined) return sentences;
-  const share = numberOf(causes, first, "idle_pct");
-  if (share === null) return sentences;
-  return [...sentences, `Largest part: ${textOf(causes, first, "title")}, ${formatValue(share, "pct")} of it: ${lowerFirst(textOf(causes, first, "meaning"))}`, `What helps: ${lowerFirst(textOf(causes, first, "remedy"))}`];
-}
-
-/** Lowers the first letter after a colon, unless the text starts with a name or a call. */
-function lowerFirst(text: string): string {
-  return /^[A-Z][a-z]*[ ,]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
-}
 
 /** One bar per GPU: busy time, and idle time by cause. */
 export function timeOfGpus(view: View): CategoryChart | null {
