@@ -127,8 +127,22 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="compare a candidate with a baseline; can be a gate in CI",
         description="Show what differs between two traces and whether it is significant.",
     )
-    compare.add_argument("baseline", metavar="BASELINE", help="a trace, a folder or a URL")
-    compare.add_argument("candidate", metavar="CANDIDATE", help="a trace, a folder or a URL")
+    compare.add_argument(
+        "baseline",
+        metavar="BASELINE",
+        help="a trace, a folder, a URL or a JSON report; left out, the marked one",
+    )
+    compare.add_argument(
+        "candidate", metavar="CANDIDATE", nargs="?", help="a trace, a folder, a URL or a report"
+    )
+    compare.add_argument(
+        "third", metavar="THIRD", nargs="?", help="compared with the same baseline, beside it"
+    )
+    compare.add_argument(
+        "--mark-baseline",
+        action="store_true",
+        help="remember BASELINE for its folder: later, 'compare CANDIDATE' there takes it",
+    )
     compare.add_argument(
         "--view",
         default="surroundings,average_step,throughput,phases,explained,steps,operators,kernels,modules",

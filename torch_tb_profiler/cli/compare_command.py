@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from msgspec.structs import replace
 
+from torch_tb_profiler.cli.baseline_mark import mark_baseline, marked_baseline
 from torch_tb_profiler.cli.exits import (
     BAD_USAGE,
     DONE,
@@ -32,6 +33,8 @@ from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError, unknown
+from torch_tb_profiler.requests.side_names import LABELS
+from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.views.compare.gate import GateError, check_gate, evaluate
@@ -41,7 +44,7 @@ from torch_tb_profiler.views.querying import QueryError
 from torch_tb_profiler.views.schema import Table, View
 
 ALL_TABLES = "all"
-BASELINE, CANDIDATE = "baseline", "candidate"
+BASELINE, CANDIDATE, THIRD = LABELS
 TIMED_TABLE = "throughput"
 MAIN_TABLE = "average_step"
 """The table that --sort, --filter and --limit apply to, unless --table names another."""
@@ -67,6 +70,8 @@ def run(arguments: Namespace) -> int:
         ordered = MAIN_TABLE if MAIN_TABLE in tables else tables[0]
         rows = parameters.view_request(SPEC.name, {"table": ordered, **typed}).rows
         sink = _sink(arguments, tables)
+        if arguments.mark_baseline and arguments.candidate is None:
+            return _mark_only(arguments)
         result = perform(_task(arguments))
     except LoadingError as error:
         return print_failure(error)
@@ -98,6 +103,12 @@ def _sink(arguments: Namespace, tables: list[str]) -> Sink:
 
         return XlsxSink(arguments, [SPEC.name])
     return make_sink(arguments, [(SPEC.name, tables)])
+
+
+def _mark_only(arguments: Namespace) -> int:
+    folder = mark_baseline(cache_of(arguments), arguments.baseline)
+    print_message(f"{arguments.baseline} is the baseline of {folder}.")
+    return DONE
 
 
 def _refuse_bad_gates(arguments: Namespace) -> None:
@@ -145,19 +156,20 @@ def _task(arguments: Namespace) -> Task:
         LoadingError: a side has no trace, or none of the requested names.
     """
     options = read_options(arguments)
-    roots = [
-        TraceRoot(arguments.baseline, BASELINE, options, arguments.follow_links),
-        TraceRoot(arguments.candidate, CANDIDATE, options, arguments.follow_links),
-    ]
     cache, rules = cache_of(arguments), checked_rules(arguments.rules)
+    roots = [
+        TraceRoot(path, label, options, arguments.follow_links)
+        for path, label in zip(_paths(arguments, cache), LABELS, strict=False)
+    ]
     store = TraceStore(cache=cache, parser=Parser(arguments.workers), rules=rules)
     catalog = Catalog(roots, cache=cache, store=store)
     query: dict[str, str] = {}
-    for root, prefix, option in zip(roots, (f"{BASELINE}_", ""), ("baseline-", ""), strict=True):
-        file = _file_of(catalog, root, arguments, prefix, option)
+    for root in roots:
+        prefix = "" if root.label == CANDIDATE else f"{root.label}_"
+        file = _file_of(catalog, root, arguments, prefix)
         names = {"run": file.run, "worker": file.worker, "span": file.span}
         selection = {
-            each.key: getattr(arguments, f"{prefix}{each.key}")
+            each.key: getattr(arguments, f"{prefix}{each.key}", None)
             for each in SELECTION
             if each.has_baseline_option
         }
@@ -168,20 +180,38 @@ def _task(arguments: Namespace) -> Task:
     return Task(SPEC, parameters.view_request(SPEC.name, query), catalog)
 
 
-def _file_of(
-    catalog: Catalog, root: TraceRoot, arguments: Namespace, prefix: str, option: str
-) -> SpanFile:
+def _paths(arguments: Namespace, cache: CacheFolder | None) -> list[str]:
+    """The paths of the sides: with one alone, that of the marked baseline comes before it.
+
+    Raises:
+        RequestError: no baseline is marked, or it cannot be.
+    """
+    paths: list[str] = [arguments.baseline, *filter(None, (arguments.candidate, arguments.third))]
+    if arguments.mark_baseline:
+        folder = mark_baseline(cache, paths[0])
+        print_message(f"{paths[0]} is the baseline of {folder}.")
+    if len(paths) == 1:
+        paths.insert(0, marked_baseline(cache, paths[0]))
+        print_message(f"Baseline: {paths[0]}")
+    return paths
+
+
+def _file_of(catalog: Catalog, root: TraceRoot, arguments: Namespace, prefix: str) -> SpanFile:
     """The trace of one side: the named one, else the first, with a warning about the others."""
-    run, worker, span = (getattr(arguments, prefix + key) for key in ("run", "worker", "span"))
+    run, worker, span = (
+        getattr(arguments, prefix + key, None) for key in ("run", "worker", "span")
+    )
     own = [file for file in catalog.contents().files() if file.run.startswith(f"{root.label}/")]
     if not own:
         problem = catalog.problem_of(root) or StorageError("no_traces", "There is no trace.")
         raise OpenError.of(problem)
     chosen = catalog.file(f"{root.label}/{run}" if run else own[0].run, worker, span)
     if len(own) > 1 and run is worker is span is None:
+        option = prefix.replace("_", "-")
+        how = f"Choose with --{option}run, --{option}worker, --{option}span."
+        how = "Name its file to choose another." if root.label == THIRD else how
         print_warning(
-            f"{root.shown_url} holds {len(own)} traces; using {chosen.location.name}. "
-            f"Choose with --{option}run, --{option}worker, --{option}span."
+            f"{root.shown_url} holds {len(own)} traces; using {chosen.location.name}. {how}"
         )
     return chosen
 

@@ -12,6 +12,7 @@ from torch_tb_profiler.cli.exits import DONE
 _PATHS = {
     "PATH": shtab.FILE,
     "BASELINE": shtab.FILE,
+    "THIRD": shtab.FILE,
     "CANDIDATE": shtab.FILE,
     "DIR": shtab.DIRECTORY,
     "FILE": shtab.FILE,

@@ -32,11 +32,14 @@ def view_request(view: str, parameters: Parameters) -> ViewRequest:
         RequestError: a parameter is no number where one is due, too long or too large, or none of
             its values.
     """
-    has_baseline = any(key.startswith("baseline_") for key in parameters)
+    has_baseline, has_third = (
+        any(key.startswith(prefix) for key in parameters) for prefix in ("baseline_", "third_")
+    )
     return ViewRequest(
         view=view,
         subject=subject(parameters),
         baseline=subject(parameters, "baseline_") if has_baseline else None,
+        third=subject(parameters, "third_") if has_third else None,
         rows=TableQuery(
             table=text(parameters, "table"),
             sort=text(parameters, "sort"),
@@ -56,8 +59,8 @@ def _may_be_later(findings: str | None) -> bool:
 
 
 def subject(parameters: Parameters, prefix: str = "") -> Subject:
-    """Run, worker, span, selection and parameters of views, each name after ``prefix``; a baseline
-    takes the grouping and the ``inherited`` parameters of the candidate unless it has its own.
+    """Run, worker, span, selection and parameters of views, each name after ``prefix``; another
+    side takes the grouping and the ``inherited`` parameters of the candidate unless it has its own.
 
     Raises:
         RequestError: as :func:`view_request`.

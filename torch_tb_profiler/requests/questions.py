@@ -45,11 +45,13 @@ class TableQuery(Struct, frozen=True):
 
 
 class ViewRequest(Struct, frozen=True):
-    """One question: a view of a subject, and of a baseline when it is a pair view; without its
-    findings where they may come ``findings_later`` and take long."""
+    """One question: a view of a subject, and when it is a pair view of a baseline, and of a third
+    side if there is one; without its findings where they may come ``findings_later`` and take
+    long."""
 
     view: str
     subject: Subject = field(default_factory=Subject)
     baseline: Subject | None = None
+    third: Subject | None = None
     rows: TableQuery = field(default_factory=TableQuery)
     findings_later: bool = False

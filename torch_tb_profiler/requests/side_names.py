@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from torch_tb_profiler.requests.questions import Subject
 
+LABELS = ("baseline", "candidate", "third")
+"""What the command line calls the folders of the sides."""
+
 
 def side_names(baseline: Subject, candidate: Subject) -> tuple[str | None, str | None]:
     """Names of both sides for sentences; None for both where their names are the same."""
@@ -24,7 +27,7 @@ def _distinguishing(baseline: str, candidate: str) -> tuple[str | None, str | No
     """The names without the folders that both are in and the file names that both have, and without
     what the command line calls the sides."""
     own, other = baseline.split("/"), candidate.split("/")
-    if (own[0], other[0]) == ("baseline", "candidate"):
+    if own[0] == LABELS[0] and other[0] in LABELS[1:]:
         own, other = own[1:], other[1:]
     for end in (0, -1):
         while len(own) > 1 and len(other) > 1 and own[end] == other[end]:

@@ -83,7 +83,7 @@ every parameter that a view declares (``views.parameters``); null for what was n
 
 
 class BaselineRef(msgspec.Struct, frozen=True):
-    """Which trace a pair view compares with."""
+    """Which trace a pair view compares with, or has as a third side."""
 
     run: str
     worker: str
@@ -98,6 +98,7 @@ class TraceRef(msgspec.Struct, frozen=True):
     worker: str | None
     span: str
     baseline: BaselineRef | msgspec.UnsetType = msgspec.UNSET
+    third: BaselineRef | msgspec.UnsetType = msgspec.UNSET
 
 
 class ViewAnswer(Answer, kw_only=True):
@@ -125,12 +126,14 @@ class ViewResult(msgspec.Struct, frozen=True):
         view: What it says.
         subject: What it is about; its worker is None for run views.
         baseline: What a pair view compares with, else None.
+        third: The third side of a pair view, if it has one.
     """
 
     spec: ViewSpec
     view: View
     subject: Subject
     baseline: Subject | None = None
+    third: Subject | None = None
 
 
 def view_answer(result: ViewResult) -> ViewAnswer:
@@ -195,16 +198,20 @@ def selection_payload(subject: Subject, spec: ViewSpec) -> SelectionPayload:
 
 
 def _trace_ref(result: ViewResult) -> TraceRef:
-    subject, baseline = result.subject, result.baseline
-    compared: BaselineRef | msgspec.UnsetType = msgspec.UNSET
-    if baseline is not None:
-        compared = BaselineRef(
-            run=baseline.run or "",
-            worker=baseline.worker or "",
-            span=baseline.span or "",
-            selection=selection_payload(baseline, result.spec),
-        )
-    return TraceRef(subject.run or "", subject.worker, subject.span or "", compared)
+    subject = result.subject
+    others = (_side_ref(each, result.spec) for each in (result.baseline, result.third))
+    return TraceRef(subject.run or "", subject.worker, subject.span or "", *others)
+
+
+def _side_ref(side: Subject | None, spec: ViewSpec) -> BaselineRef | msgspec.UnsetType:
+    if side is None:
+        return msgspec.UNSET
+    return BaselineRef(
+        run=side.run or "",
+        worker=side.worker or "",
+        span=side.span or "",
+        selection=selection_payload(side, spec),
+    )
 
 
 def _microseconds(time_ns: int | None) -> Decimal | None:

@@ -75,6 +75,8 @@ class ViewSpec(Struct, frozen=True):
             Without it, the answer of the function.
         pair_answer: The same of a ``pair`` view and what its sides are called, baseline first; None
             where they have no names of their own.
+        with_third: Of a ``pair`` view, joins that of the candidate and that of a third side, both
+            with the same baseline.
     """
 
     name: str
@@ -98,3 +100,4 @@ class ViewSpec(Struct, frozen=True):
     pair_answer: Callable[[View, str | None, str | None], str | None] = lambda view, _a, _b: (
         view.answer
     )
+    with_third: Callable[[View, View], View] = lambda view, _third: view

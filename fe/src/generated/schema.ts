@@ -150,7 +150,7 @@ export interface ViewsAnswer {
   first_view: string;
 }
 
-/** Which trace a pair view compares with. */
+/** Which trace a pair view compares with, or has as a third side. */
 export interface BaselineRef {
   run: string;
   worker: string;
@@ -164,6 +164,7 @@ export interface TraceRef {
   worker: string | null;
   span: string;
   baseline?: BaselineRef;
+  third?: BaselineRef;
 }
 
 /** The declaration of a column in JSON: what pages need of :class:`Column`. */

@@ -314,17 +314,25 @@ def _pair_result(
             "in Python, baseline=open_trace(…)."
         )
         raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
-    subjects = (request.baseline, request.subject)
+    subjects = [request.baseline, request.subject, *filter(None, [request.third])]
     files = [
         catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
         for subject in subjects
     ]
-    baseline, candidate = open_traces(catalog, files, wait_s)
-    sides = (request.baseline.selection, request.subject.selection)
-    view = _pair_view(spec, baseline, sides[0], candidate, sides[1])
+    traces = open_traces(catalog, files, wait_s)
     named = [_with_names(*each) for each in zip(subjects, files, strict=True)]
-    view = _with_pair_answer(spec, view, named[0], named[1])
-    return ViewResult(spec, view, named[1], named[0])
+    view, *others = (
+        _with_pair_answer(
+            spec,
+            _pair_view(spec, traces[0], named[0].selection, trace, subject.selection),
+            named[0],
+            subject,
+        )
+        for trace, subject in zip(traces[1:], named[1:], strict=True)
+    )
+    for other in others:
+        view = spec.with_third(view, other)
+    return ViewResult(spec, view, named[1], named[0], *named[2:])
 
 
 def _with_pair_answer(spec: ViewSpec, view: View, baseline: Subject, candidate: Subject) -> View:

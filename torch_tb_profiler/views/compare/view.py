@@ -61,6 +61,7 @@ from torch_tb_profiler.views.compare.surroundings import compared_surroundings
 from torch_tb_profiler.views.compare.tables import (
     without_confidence,
 )
+from torch_tb_profiler.views.compare.third import with_third
 from torch_tb_profiler.views.compare.throughput import (
     NOT_OF_TIMERS,
     THROUGHPUT,
@@ -193,4 +194,5 @@ SPEC = ViewSpec(
     missing=_missing,
     leading_facts=LEADING,
     pair_answer=comparison_answer,
+    with_third=with_third,
 )
