@@ -8,6 +8,9 @@ import { gapScopeOf } from "./gapRows";
 import { GapsPanel } from "./GapsPanel";
 import { asSelection } from "./link";
 import { RangePanel, type PerfettoExport } from "./RangePanel";
+import { noteOnScreen } from "./notePositions";
+import { NotesPanel } from "./NotesPanel";
+import { parseNotes, parsePosition, type Note } from "./notes";
 import { parseOver } from "./rangeTracks";
 import { SlicePanel } from "./SlicePanel";
 import { fromPart, inPart, type Stack, type StackPart } from "./stack";
@@ -15,7 +18,7 @@ import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
 import { openOnWorker, type FollowedSlice } from "./useFollowedSlice";
 import type { TimelineState } from "./useTimelineState";
-import type { TimeRange } from "./viewport";
+import { spanNs, type TimeRange } from "./viewport";
 import { writeAddress } from "./visit";
 
 interface Props {
@@ -28,8 +31,12 @@ interface Props {
 
 export function TimelinePanel(props: Props) {
   const { stage, stack, state, followed, target } = props;
-  const { gaps, range: rangeText, over } = useParams() as Record<string, string | undefined>;
+  const { gaps, range: rangeText, over, note, notes } = useParams() as Record<string, string | undefined>;
   const { sliceId, range, active } = state;
+  if (note !== undefined && stage !== null) {
+    const showNote = (each: Note) => (each.slice === null ? showRange(stage, aroundNote(stage, noteOnScreen(stack.parts[0], each).timeNs)) : followed.go(each.slice, stack.parts[0].worker));
+    return <NotesPanel notes={parseNotes(notes)} position={parsePosition(note) ?? { timeNs: 0, slice: null }} onShow={showNote} onClose={() => writeAddress({ note: null })} />;
+  }
   if (sliceId !== null) return <Selected {...props} id={sliceId} />;
   const choice = stack.parts.length > 1 && <WorkerChoice stack={stack} active={active} />;
   const show = (next: TimeRange) => stage !== null && showRange(stage, fromPart(active, next));
@@ -68,6 +75,12 @@ export function TimelinePanel(props: Props) {
       onClose={() => writeAddress({ range: null, over: null })}
     />
   );
+}
+
+/** As much time as is on screen, with the moment in its middle. */
+function aroundNote(stage: Stage, timeNs: number): TimeRange {
+  const halfNs = spanNs(stage.viewport) / 2;
+  return { startNs: timeNs - halfNs, endNs: timeNs + halfNs };
 }
 
 function Selected({ stage, stack, state, followed, id }: Props & { readonly id: number }) {

@@ -11,6 +11,8 @@ import type { DragMode } from "./gestures";
 import type { Command } from "./keys";
 import { LevelsControl } from "./LevelsControl";
 import { formatRange, hullOf } from "./link";
+import { formatPosition, parseNotes } from "./notes";
+import { noteOnScreen, positionOfNote } from "./notePositions";
 import { PanelSlot } from "./PanelSlot";
 import { timelinePicture } from "./picture";
 import { formatOver, keysOnScreen, tracksOver } from "./rangeTracks";
@@ -53,6 +55,8 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
   const names = useNameMode();
   const iterations = useIterations(stack.parts[0]);
   const path = useCriticalPath(stage, stack.parts[0]);
+  const { notes: notesText, note: notePosition } = useParams() as Record<string, string | undefined>;
+  const notes = useMemo(() => parseNotes(notesText).map((each) => noteOnScreen(stack.parts[0], each)), [notesText, stack]);
   const onPath = () => writeAddress({ path: path.isOn ? null : "on" });
   useAnnouncedSlice(stack, names, followed.slice);
   const arranging = useArranging(stack, layout, folding, arrangement);
@@ -66,8 +70,8 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
   const gaps = gapScopeOf(useParams()["gaps"], state.range !== null);
 
   useEffect(() => {
-    stage?.update({ layout, mode, names, matches: find.matches, hits: find.hits, path: path.pieces, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations });
-  }, [stage, layout, mode, names, find.matches, find.hits, path.pieces, followed.slice, followed.arrows, range, over, selection, iterations]);
+    stage?.update({ layout, mode, names, matches: find.matches, hits: find.hits, path: path.pieces, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations, notes });
+  }, [stage, layout, mode, names, find.matches, find.hits, path.pieces, followed.slice, followed.arrows, range, over, selection, iterations, notes]);
   useTheming(stage);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, state.at, state.range ?? (state.isSelecting ? undefined : selected));
@@ -80,16 +84,17 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
       setDragged(done ? null : { range: next, over: keysOnScreen(chosen, prefix) });
       if (!done || next.endNs <= next.startNs) return;
       const marked = formatRange(next);
-      writeAddress({ range: marked, over: formatOver(marked, chosen), slice: null, gaps: null, on: worker === stack.parts[0].worker ? null : worker });
+      writeAddress({ range: marked, over: formatOver(marked, chosen), slice: null, gaps: null, note: null, on: worker === stack.parts[0].worker ? null : worker });
     },
     onPick: (hit) => stage !== null && pickBox(stage, hit, followed.pick),
     onZoom: (hit) => stage !== null && zoomToBox(stage, hit),
   });
   const onCommand = (command: Command) => {
     if (stage === null) return;
-    const clear = () => (helpOpen ? setHelpOpen(false) : writeAddress(sliceId !== null ? { slice: null } : gaps !== null ? { gaps: null } : { range: null, over: null }));
+    const clear = () => (helpOpen ? setHelpOpen(false) : writeAddress(notePosition !== undefined ? { note: null } : sliceId !== null ? { slice: null } : gaps !== null ? { gaps: null } : { range: null, over: null }));
+    const onNote = () => writeAddress({ note: formatPosition(positionOfNote(stage, stack, followed.slice)) });
     const focusPanel = () => slot.current?.focus({ preventScroll: true });
-    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), focusPanel, onPin: arranging.onPin, onPath, clear });
+    runCommand(command, { stage, followed, find, range: range ?? selected, focusSearch: () => searchField.current?.select(), focusPanel, onPin: arranging.onPin, onPath, onNote, clear });
   };
   useTimelineKeys(stage, { onCommand, onHelp: () => setHelpOpen(!helpOpen) });
 
@@ -110,8 +115,11 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
         onWhole={() => onCommand("whole")}
         onPicture={() => stage !== null && void savePicture(stage, target)}
         onExport={() => stage !== null && savePerfettoExport(stage.viewport, active, target)}
-        onGaps={() => writeAddress({ gaps: gaps === null ? (state.range === null ? "trace" : "range") : null, slice: null })}
+        onGaps={() => writeAddress({ gaps: gaps === null ? (state.range === null ? "trace" : "range") : null, slice: null, note: null })}
         gapsOpen={gaps !== null && sliceId === null}
+        onNotes={() => (notePosition === undefined ? onCommand("note") : writeAddress({ note: null }))}
+        noteCount={notes.length}
+        notesOpen={notePosition !== undefined}
         onPath={onPath}
         pathOn={path.isOn}
       />
@@ -122,7 +130,7 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
       ))}
       <StageFrame stage={stage} stageRef={stageRef} headersRef={headersRef} layout={layout} arrangement={arrangement} arranging={arranging} />
       {helpOpen && <KeyHelp onClose={() => setHelpOpen(false)} />}
-      {dragged === null && (sliceId !== null || gaps !== null || state.range !== null) && (
+      {dragged === null && (notePosition !== undefined || sliceId !== null || gaps !== null || state.range !== null) && (
         <PanelSlot slot={slot} onLeave={focusStage}>
           <TimelinePanel stage={stage} stack={stack} state={state} followed={followed} target={target} />
         </PanelSlot>

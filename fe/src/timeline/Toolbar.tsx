@@ -30,6 +30,9 @@ interface Props {
   readonly onExport: () => void;
   readonly onGaps: () => void;
   readonly gapsOpen: boolean;
+  readonly onNotes: () => void;
+  readonly noteCount: number;
+  readonly notesOpen: boolean;
   readonly onPath: () => void;
   readonly pathOn: boolean;
 }
@@ -89,6 +92,9 @@ export function Toolbar(props: Props) {
           Idle gaps
         </button>
       )}
+      <button type="button" className="button" aria-expanded={props.notesOpen} title="Marks with a text, in the address (t adds one)" onClick={props.onNotes}>
+        {props.noteCount === 0 ? "Notes" : `Notes (${props.noteCount})`}
+      </button>
       <button type="button" className="button" aria-pressed={props.pathOn} title="Highlight the critical path of the step (c)" onClick={props.onPath}>
         Critical path
       </button>

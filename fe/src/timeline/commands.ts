@@ -23,13 +23,14 @@ export interface CommandContext {
   readonly focusPanel: () => void;
   readonly onPin: (track: string) => void;
   readonly onPath: () => void;
+  readonly onNote: () => void;
   /** Clears what was selected last. */
   readonly clear: () => void;
 }
 
 const SCROLL_SHARE = 0.8;
 
-export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, onPath, clear }: CommandContext): void {
+export function runCommand(command: Command, { stage, followed, find, range, focusSearch, focusPanel, onPin, onPath, onNote, clear }: CommandContext): void {
   const { slice, pick, same, follow } = followed;
   const whole = slice === null ? null : { startNs: slice.start_ns, endNs: slice.start_ns + slice.dur_ns };
   const commands: Readonly<Record<Command, () => void>> = {
@@ -46,6 +47,7 @@ export function runCommand(command: Command, { stage, followed, find, range, foc
     },
     panel: focusPanel,
     path: onPath,
+    note: onNote,
     search: focusSearch,
     nextHit: () => find.step(1),
     previousHit: () => find.step(-1),

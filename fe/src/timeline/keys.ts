@@ -13,6 +13,7 @@ export type Command =
   | "pin"
   | "panel"
   | "path"
+  | "note"
   | "search"
   | "nextHit"
   | "previousHit"
@@ -40,6 +41,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   M: "markScreen",
   p: "pin",
   c: "path",
+  t: "note",
   Enter: "panel",
   "/": "search",
   n: "nextHit",
@@ -70,6 +72,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ["PgUp  PgDn", "scroll the tracks"],
   ["Enter", "go to the panel of the selection; Esc: back to the tracks"],
   ["c", "show or hide the critical path of the selected steps (without a selection, of the step of median length)"],
+  ["t", "write a note on the selected slice, or at the middle of the screen; notes are in the address"],
   ["p", "pin the track of the selected slice to the top, or unpin it"],
   ["Tab", "go to the names of the tracks: ↑ ↓ previous and next, ← → close and open, Alt + ↑ ↓ move, p pins to the top; they can be dragged"],
   ["drag", "choose a range, over the ruler or the tracks"],

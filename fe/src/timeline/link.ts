@@ -11,6 +11,7 @@
  *     tracks=gpu        only tracks whose names contain that
  *     find=gemm         the text searched for; find==aten::add exactly that name
  *     colors=name       colours by name, or by duration
+ *     notes=… note=…    notes (`notes.ts`)
  *     levels=modules:3  groups drawn as tracks, to that level
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
  *     on=rank1          the stacked worker that slice= and the summary of range= belong to

@@ -6,6 +6,7 @@ import { drawCounter } from "./counterDrawing";
 import { drawIterations } from "./iterationDrawing";
 import { LABEL_FONT, LABEL_MIN_PX, LABEL_PADDING_PX, type Labels } from "./labels";
 import { laneTopPx, type Row, type TrackRow } from "./layout";
+import { drawNotes } from "./noteDrawing";
 import { drawPath } from "./pathDrawing";
 import { rangeBands } from "./rangeBand";
 import { ticks } from "./ruler";
@@ -27,6 +28,7 @@ export function drawOverlay(context: Context, scene: Scene, labels: Labels, rati
   }
   clipped(context, scene, HEAD_PX, scene.heightPx, () => drawFlows(context, scene));
   drawIterations(context, scene);
+  drawNotes(context, scene);
   drawRanges(context, scene);
   drawRuler(context, scene);
   drawMinimap(context, scene);

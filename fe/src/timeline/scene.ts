@@ -4,6 +4,7 @@ import type { NameMode } from "../lib/names";
 import type { Palette } from "./colors";
 import type { Iterations } from "./iterationMarks";
 import { laneTopPx, type Layout, type Row, type TrackRow } from "./layout";
+import type { Note } from "./notes";
 import type { TrackTile, TrackTiles } from "./tile";
 import { pxOf, spanNs, type TimeRange, type Viewport } from "./viewport";
 
@@ -51,6 +52,8 @@ export interface Scene {
   readonly over: ReadonlySet<string> | null;
   /** The frame's selection, which every view follows: stretches in order. */
   readonly selection: readonly TimeRange[] | null;
+  /** In order of time. */
+  readonly notes: readonly Note[];
   /** The iterations chosen instead of the trace's own steps. */
   readonly iterations: Iterations | null;
 }

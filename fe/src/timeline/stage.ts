@@ -15,6 +15,7 @@ import { DEFAULT_FOLDING, GROUP_PX, laneAt, layOut, rowAt, stickyOf, visibleLane
 import { NO_MATCHES, type StackMatches } from "./matches";
 import { Mover, stepped, STEP_S } from "./mover";
 import { drawOverlay } from "./overlay";
+import type { Note } from "./notes";
 import { paintTile, type Paints } from "./paint";
 import type { RectRenderer } from "./rects";
 import { HEAD_PX, piecesOf, rowTopPx, type Hover, type Scene } from "./scene";
@@ -45,6 +46,8 @@ export interface StageInputs {
   readonly over: ReadonlySet<string> | null;
   readonly selection: readonly TimeRange[] | null;
   readonly iterations: Iterations | null;
+  /** In order of time. */
+  readonly notes: readonly Note[];
 }
 
 const NO_INPUTS: Omit<StageInputs, "layout"> = {
@@ -59,6 +62,7 @@ const NO_INPUTS: Omit<StageInputs, "layout"> = {
   over: null,
   selection: null,
   iterations: null,
+  notes: [],
 };
 
 /** Tiles are requested for this much above and below the screen too. */
@@ -363,29 +367,8 @@ export class Stage {
 
   private scene(): Scene {
     const { viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, palette, hover } = this;
-    const { names, selected, flows, hits, path, range, over, selection, iterations } = this.inputs;
-    return {
-      viewport,
-      durationNs,
-      widthPx,
-      heightPx,
-      scrollPx,
-      stickyPx,
-      layout,
-      rows: this.visibleRows(),
-      tilesOf: (track) => this.loader.tilesOf(track),
-      palette,
-      names,
-      hover,
-      selected,
-      flows,
-      hits,
-      path,
-      range,
-      over,
-      selection,
-      iterations,
-    };
+    const tilesOf = (track: number) => this.loader.tilesOf(track);
+    return { ...this.inputs, viewport, durationNs, widthPx, heightPx, scrollPx, stickyPx, layout, rows: this.visibleRows(), tilesOf, palette, hover };
   }
 
   private draw(): void {

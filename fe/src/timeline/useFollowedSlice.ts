@@ -72,7 +72,7 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
       const slicePart = partOf(stack, next.track);
       inSight.current = sliceKey(slicePart, next.id);
       setPicked(next);
-      writeAddress(selecting(next.id, slicePart.worker));
+      writeAddress({ ...selecting(next.id, slicePart.worker), note: null });
     },
     [stack, selecting],
   );
