@@ -151,7 +151,7 @@ test("without network the page stays, and shows since when", async ({ guarded: p
 });
 
 test("Back restores the scroll position", async ({ guarded: page, standalone }) => {
-  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0`);
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&folds=steps`);
   const main = page.getByRole("main");
   await expect(page.getByRole("img", { name: "Chart: Step time" })).toHaveAttribute("aria-busy", "false");
   await main.evaluate((box) => (box.scrollTop = 500));

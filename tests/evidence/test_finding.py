@@ -48,3 +48,23 @@ def test_only_the_threshold_of_utilization_was_published() -> None:
     }
     assert is_rule_of_thumb == {"low_gpu_utilization": False, "dataloader_bound": True}
     assert [code for code, known in entries().items() if known.published] == ["low_gpu_utilization"]
+
+
+@pytest.mark.parametrize(
+    ("gain_us", "at_stake_us", "reason"),
+    [
+        (30.0, 900.0, None),
+        (5.0, 12.0, "It is about 1.2 % of the step."),
+        (5.0, 400.0, "It is about 40.0 % of the step, but other work limits most of that time."),
+        (5.0, None, None),
+        (None, 12.0, None),
+    ],
+)
+def test_a_small_gain_says_why(
+    gain_us: float | None, at_stake_us: float | None, reason: str | None
+) -> None:
+    rows = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
+    texts = {"gpus": "GPU 0", "causes": "", "waited": "", "options": ""}
+    code = "low_gpu_utilization"
+    finding = Finding(code, 40.0, gain_us, rows, values=texts, at_stake_us=at_stake_us)
+    assert finding.note(step_ns=1_000_000.0).evidence["gain_reason"] == reason

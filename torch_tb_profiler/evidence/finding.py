@@ -12,11 +12,18 @@ from torch_tb_profiler.evidence.tables import declaration, localize
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.knowledge.device_terms import DeviceTerms
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import Note, Scalar, Severity, Table
 
 MAX_QUOTED = 300
 """Characters of a name that a text quotes; the rows of the evidence have the whole name."""
+
+
+SMALL_PCT = 2.0
+"""A gain below this share of the step has a reason."""
+
+OTHERS_LIMIT = 3.0
+"""Time at stake of more than so many times the gain is mostly limited by other work."""
 
 
 class Spot(Struct, frozen=True):
@@ -114,6 +121,7 @@ class Finding(Struct, frozen=True):
             "threshold_is_ours": not known.published,
             "estimated_gain_us_per_step": self.gain_us,
             "estimated_gain_pct_of_step": share,
+            "gain_reason": self._why_small(share, step_ns),
             "architecture": self.architecture,
             "table": declaration(self.evidence, self.terms),
             "rows": self.rows,
@@ -132,6 +140,16 @@ class Finding(Struct, frozen=True):
         severity: Severity = "info" if known.is_remark else "warning"
         return Note("advice", self.code, severity, self.text, evidence)
 
+    def _why_small(self, gain_pct: float | None, step_ns: float) -> str | None:
+        """Why a gain below :data:`SMALL_PCT` of the step is so small; None for larger ones."""
+        if gain_pct is None or self.at_stake_us is None or not 0 <= gain_pct < SMALL_PCT:
+            return None
+        at_stake_pct = self.at_stake_us * NS_PER_US / step_ns * 100
+        about = f"It is about {percent_text(at_stake_pct)} of the step"
+        if at_stake_pct <= OTHERS_LIMIT * max(gain_pct, 0.1):
+            return f"{about}."
+        return f"{about}, but other work limits most of that time."
+
 
 def plain_evidence(
     title: str,
@@ -147,6 +165,7 @@ def plain_evidence(
         "threshold": None,
         "estimated_gain_us_per_step": None,
         "estimated_gain_pct_of_step": None,
+        "gain_reason": None,
         "architecture": None,
         "table": declaration(table),
         "rows": table.frame.to_dicts(),

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import { PLAIN_COLUMN } from "../lib/columns";
 import { toCsv } from "../lib/csv";
-import { digitsFor, exactValue, formatNumber, NO_VALUE } from "../lib/format";
+import { digitsFor, exactValue, formatNumber, NO_VALUE, withUnit } from "../lib/format";
 import { scaleFor, type Scale } from "../lib/units";
 import { chartColors } from "./colors";
 import { savePicture, type Picture, type PictureBox } from "./picture";
@@ -103,6 +103,54 @@ function shareText(pct: number | null): string {
 function shareCsv(parts: readonly SharePart[]): string {
   const column = (key: string) => ({ key, title: key, type: "string" as const, unit: null, help: "", ...PLAIN_COLUMN });
   return toCsv(["name", "duration_us", "pct"].map(column), parts.map(({ name, us, pct }) => [name, us, pct]));
+}
+
+interface BarProps extends Pick<Props, "title" | "help" | "parts" | "nullReason" | "fileName" | "note"> {
+  /** Beside the title: the whole. */
+  readonly subtitle: string;
+  /** Content directly below the bar, as wide as it. */
+  readonly below?: ReactNode;
+}
+
+/** Parts of a whole in few lines: the bar, and below it the parts with time one after another. */
+export function ShareBar({ title, help, subtitle, parts, nullReason, fileName, below, note }: BarProps) {
+  const present = parts.filter(({ us }) => us !== 0);
+  const scale = scaleFor("us", Math.max(0, ...present.map((part) => part.us ?? 0)));
+  const text = (us: number | null) => (us === null ? NO_VALUE : withUnit(us, scale, "us"));
+  const series = useHiddenSeries();
+  const shown = present.filter(({ name }) => !series.hidden.has(name));
+  const widths = shownWidths(present, series.hidden);
+  const picture = () => savePicture(fileName, sharePicture(title, shown, widths, text));
+  return (
+    <section className="card share-bar" aria-label={title}>
+      <header>
+        <h2 title={help}>{title}</h2>
+        <span className="soft">{subtitle}</span>
+        <span style={{ flex: 1 }} />
+        <SaveMenu fileName={fileName} savePicture={picture} csv={() => shareCsv(parts)} />
+      </header>
+      <div className="body">
+        <div className="split" aria-hidden="true">
+          {shown.map((part) => (
+            <i key={part.name} style={{ width: `${widths.get(part.name) ?? 0}%`, background: `var(${part.color})` }} title={part.name} />
+          ))}
+        </div>
+        {series.hidden.size === 0 && below}
+        <ul className="share-line">
+          {present.map((part) => (
+            <li key={part.name}>
+              <SwatchToggle name={part.name} mark={<Swatch color={part.color} />} series={series} />
+              <span title={part.us === null ? nullReason : exactValue(part.us, "us")}>{text(part.us)}</span>
+              <span className="soft" title={part.pct === null ? nullReason : exactValue(part.pct, "pct")}>
+                {shareText(part.pct)}
+              </span>
+            </li>
+          ))}
+        </ul>
+        {note}
+      </div>
+    </section>
+  );
 }
 
 const PICTURE_WIDTH_PX = 480;

@@ -25,6 +25,8 @@ export interface Evidence {
   readonly unit: Unit | null;
   readonly gainUsPerStep: number | null;
   readonly gainPctOfStep: number | null;
+  /** Why a small gain is small. */
+  readonly gainReason: string | null;
   readonly architecture: string | null;
   /** Where on the timeline the worst occurrence is. */
   readonly timeline: TimelineRange | null;
@@ -46,6 +48,7 @@ export function readEvidence(note: Note): Evidence {
     unit: textOf(evidence["unit"]) as Unit | null,
     gainUsPerStep: numberOf(evidence["estimated_gain_us_per_step"]),
     gainPctOfStep: numberOf(evidence["estimated_gain_pct_of_step"]),
+    gainReason: textOf(evidence["gain_reason"]),
     architecture: textOf(evidence["architecture"]),
     timeline: timelineRangeOf(evidence["timeline"]),
     sameTime: Array.isArray(evidence["same_time"]) ? evidence["same_time"].flatMap(sameTimeOf) : [],

@@ -1,20 +1,20 @@
-/** The findings, worst first: each with its number, gain, evidence and a link to the rows. */
+/** The findings, worst first: each with its gain, a link to the worst occurrence, one to the rows, and the reasons. */
 import { useMemo, useState } from "react";
 
-import type { Note, Table } from "../api/types";
+import type { Note } from "../api/types";
 import { readEvidence, type Evidence } from "../lib/evidence";
 import { formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
+import { useOpenInAddress } from "../state/openIds";
 import { useProfileNames } from "../state/profile";
 import { DataTable } from "../table/DataTable";
 import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
 import { ViewLink } from "../ui/ViewLink";
-import { Checks } from "./Checks";
 import { worstFirst } from "./QualityNotes";
 import { requestReveal } from "./reveal";
 
 /** Findings shown at once; the others on demand. */
-const SHOWN_FINDINGS = 5;
+const SHOWN_FINDINGS = 3;
 
 /** What links to the card call it. */
 export const FINDINGS = "findings";
@@ -23,19 +23,18 @@ interface Props {
   readonly notes: readonly Note[];
   /** Whether the card is shown without findings too. */
   readonly always: boolean;
-  /** The table of all checks, if the view has it. */
-  readonly checked?: Table | undefined;
   /** Whether the checks are still being computed. */
   readonly pending?: boolean;
 }
 
-/** What the card says until the checks are done. */
-const PENDING = "The checks are still running. Their findings will appear here; the tables below are complete.";
-
-export function Findings({ notes, always, checked, pending = false }: Props) {
+export function Findings({ notes, always, pending = false }: Props) {
   const [all, setAll] = useState(false);
+  const { isOpen, setOpen } = useOpenInAddress("findings.open");
   const advice = worstFirst(notes.filter((note) => note.kind === "advice"));
   if (advice.length === 0 && !always) return null;
+  const more = advice.length - SHOWN_FINDINGS;
+  // An open finding of a link is never hidden.
+  const isAll = all || advice.slice(SHOWN_FINDINGS).some(({ code }) => isOpen(code));
   return (
     <section className="card" aria-label="Findings" data-table={FINDINGS}>
       <header>
@@ -45,105 +44,113 @@ export function Findings({ notes, always, checked, pending = false }: Props) {
             largest first
           </span>
         )}
-        <span style={{ flex: 1 }} />
-        {advice.length > SHOWN_FINDINGS && (
-          <button type="button" className="button" onClick={() => setAll(!all)}>
-            {all ? `Only the first ${SHOWN_FINDINGS}` : `All ${advice.length}`}
-          </button>
-        )}
       </header>
       {advice.length === 0 ? (
         <p className="body soft" role="status">
-          {pending ? PENDING : "No check found an issue in this selection."}
-          {checked !== undefined && " The operators and kernels with the most time are below."}
+          {pending ? "The checks are still running. Their findings will appear here; everything below is complete." : "No check found an issue in this selection."}
         </p>
       ) : (
         <ol className="findings">
-          {(all ? advice : advice.slice(0, SHOWN_FINDINGS)).map((note, index) => (
-            <Finding key={`${note.code} ${index}`} note={note} rank={index + 1} />
+          {(isAll ? advice : advice.slice(0, SHOWN_FINDINGS)).map((note, index) => (
+            <Finding key={`${note.code} ${index}`} note={note} rank={index + 1} open={isOpen(note.code)} onOpen={(open) => setOpen(note.code, open)} />
           ))}
         </ol>
       )}
-      {checked !== undefined && <Checks table={checked} findings={advice.map(({ code }) => code)} />}
+      {more > 0 && (
+        <p className="more-findings no-print">
+          <button type="button" className="frame-link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+            {isAll ? `Only the first ${SHOWN_FINDINGS}` : `${more} more ${more === 1 ? "finding" : "findings"}`}
+          </button>
+        </p>
+      )}
     </section>
   );
 }
 
-function Finding({ note, rank }: { readonly note: Note; readonly rank: number }) {
+interface FindingProps {
+  readonly note: Note;
+  readonly rank: number;
+  readonly open: boolean;
+  readonly onOpen: (open: boolean) => void;
+}
+
+function Finding({ note, rank, open, onOpen }: FindingProps) {
   const evidence = useMemo(() => readEvidence(note), [note]);
-  const [open, setOpen] = useState(false);
-  const names = useProfileNames();
   return (
     <li>
       <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Worth acting on" : "Worth knowing"}>
         {rank}
       </span>
       <div>
-        <p className="finding-text">
-          {evidence.title !== null && <b>{evidence.title}. </b>}
-          {visibleText(note.text)}
-        </p>
-        <p className="evidence">
-          {evidence.measured !== null && <span>{measuredText(evidence)}</span>}
-          {evidence.architecture !== null && <span>on {evidence.architecture}</span>}
-          {evidence.rows !== null && (
-            <span>
-              <button type="button" className="frame-link" aria-expanded={open} onClick={() => setOpen(!open)}>
-                {open ? "Hide the evidence" : "Evidence"}
-              </button>
-            </span>
-          )}
-          {evidence.timeline !== null && (
-            <span>
-              <ShowRangeOnTimeline range={evidence.timeline} />
-            </span>
-          )}
+        <h3>{evidence.title ?? note.code}</h3>
+        <p className={open ? "finding-text" : "finding-text clamped"}>{visibleText(note.text)}</p>
+        <p className="finding-actions">
+          {evidence.timeline !== null && <ShowRangeOnTimeline range={evidence.timeline} />}
           {evidence.source !== null && (
-            <span>
-              <ViewLink view={evidence.source.view} params={evidence.source.params} onGo={requestReveal}>
-                Show the rows
-              </ViewLink>
-            </span>
+            <ViewLink view={evidence.source.view} params={evidence.source.params} onGo={requestReveal} className="button" title="The rows that it is about, in their table">
+              Which rows
+            </ViewLink>
           )}
-          {evidence.links.map((link) => (
-            <span key={link}>
-              <a href={link} target="_blank" rel="noreferrer">
-                {link.replace(/^https:\/\/([^/]+).*$/, "$1")} ↗
-              </a>
-            </span>
-          ))}
+          <button type="button" className="button" aria-expanded={open} title="The evidence, how it was measured, and where to read on" onClick={() => onOpen(!open)}>
+            Why
+          </button>
         </p>
-        {evidence.sameTime.map(({ title, text }) => (
-          <p key={`${title ?? ""} ${text}`} className="finding-text same-time">
-            Same time, seen another way: {title !== null && <b>{title}. </b>}
-            {visibleText(text)}
-          </p>
-        ))}
+        {open && <Reasons evidence={evidence} />}
       </div>
       <Gain evidence={evidence} />
-      {open && evidence.rows !== null && (
-        <div className="rows">
-          <DataTable name={`evidence ${note.code}`} table={evidence.rows} source={null} fileName={["evidence", note.code, ...names].join("_")} maxHeight="300px" />
-        </div>
-      )}
+      {open && evidence.rows !== null && <EvidenceRows code={note.code} rows={evidence.rows} />}
     </li>
   );
 }
 
-function Gain({ evidence: { gainUsPerStep, gainPctOfStep } }: { readonly evidence: Evidence }) {
+function EvidenceRows({ code, rows }: { readonly code: string; readonly rows: NonNullable<Evidence["rows"]> }) {
+  const names = useProfileNames();
+  return (
+    <div className="rows">
+      <DataTable name={`evidence ${code}`} table={rows} source={null} fileName={["evidence", code, ...names].join("_")} maxHeight="300px" />
+    </div>
+  );
+}
+
+function Reasons({ evidence }: { readonly evidence: Evidence }) {
+  return (
+    <>
+      <p className="evidence">
+        {evidence.measured !== null && <span>{measuredText(evidence)}</span>}
+        {evidence.architecture !== null && <span>on {evidence.architecture}</span>}
+        {evidence.links.map((link) => (
+          <span key={link}>
+            <a href={link} target="_blank" rel="noreferrer">
+              {link.replace(/^https:\/\/([^/]+).*$/, "$1")} ↗
+            </a>
+          </span>
+        ))}
+      </p>
+      {evidence.sameTime.map(({ title, text }) => (
+        <p key={`${title ?? ""} ${text}`} className="finding-text same-time">
+          Same time, seen another way: {title !== null && <b>{title}. </b>}
+          {visibleText(text)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Gain({ evidence: { gainUsPerStep, gainPctOfStep, gainReason } }: { readonly evidence: Evidence }) {
   if (gainUsPerStep === null || gainUsPerStep <= 0) return <span />;
   return (
     <p className="finding-gain" title="Estimated upper bound of the time saved per step">
       <b>{formatValue(gainUsPerStep, "us")}</b>
       <br />
       <small>{gainPctOfStep === null ? "per step" : `${formatValue(gainPctOfStep, "pct")} of the step`}, est. gain</small>
+      {gainReason !== null && <small className="gain-reason">{visibleText(gainReason)}</small>}
     </p>
   );
 }
 
-/** "measured 33.4 %, rule of thumb: above 5.0 %"; a threshold is crossed from the side of the measured value. */
+/** "Measured 33.4 %, rule of thumb: above 5.0 %"; a threshold is crossed from the side of the measured value. */
 function measuredText({ measured, threshold, isRuleOfThumb, unit }: Evidence): string {
-  const text = `measured ${formatValue(measured, unit)}`;
+  const text = `Measured ${formatValue(measured, unit)}`;
   // A threshold of 0 is no rule: any amount is a finding.
   if (measured === null || threshold === null || threshold === 0) return text;
   const side = measured < threshold ? "below" : "above";

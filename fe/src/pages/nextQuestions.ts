@@ -42,6 +42,8 @@ const BY_LAUNCH = { group_by: "name+operator+launch" };
 
 /** The first whose page has data and whose subject exists is asked. */
 export const QUESTIONS: readonly Question[] = [
+  { from: "overview", question: "Which gaps are the longest, and what did the host do meanwhile?", to: "idle", params: { tab: "gaps", "gaps.sort": "-duration_us" } },
+  { from: "overview", question: "Which operators take the time?", to: "operators", params: { "operators.sort": "-host_self_us" } },
   { from: "iterations", question: "What limits a step?", to: "critical_path" },
   { from: "iterations", question: "Which part of a step takes the time?", to: "phases" },
   { from: "phases", question: "What limits a step?", to: "critical_path" },

@@ -96,7 +96,7 @@ function writeFragment(params: Params, push: boolean): void {
   const { pathname, search } = window.location;
   const fragment = formatFragment(params);
   const address = pathname + search + (fragment === "" ? "" : `#${fragment}`);
-  if (push) {
+  if (push && address !== pathname + search + window.location.hash) {
     rememberScroll();
     window.history.pushState(null, "", address);
   }

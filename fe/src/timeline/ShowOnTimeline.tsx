@@ -16,8 +16,8 @@ export function ShowOnTimeline({ name }: { readonly name: string }) {
 export function ShowRangeOnTimeline({ range }: { readonly range: TimelineRange }) {
   const worker: Params = range.worker === null ? {} : { worker: range.worker };
   return (
-    <ViewLink view="timeline" params={{ ...worker, ...rangeOnTimeline(range, range.slice) }} title="Zoom to the worst occurrence on the timeline">
-      Show on timeline{range.worker !== null && ` of ${range.worker}`}
+    <ViewLink view="timeline" params={{ ...worker, ...rangeOnTimeline(range, range.slice) }} title="Zoom to it on the timeline" className="button">
+      Show me{range.worker !== null && ` on ${range.worker}`}
     </ViewLink>
   );
 }

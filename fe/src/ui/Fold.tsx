@@ -10,15 +10,18 @@ interface Props {
   readonly title: string;
   /** What it says, in one line. */
   readonly answer?: string;
+  /** The tables in it, by default the one of its name: a link that names one opens it. */
+  readonly tables?: readonly string[];
   readonly children: ReactNode;
 }
 
 /** Parameter of the address. */
 const KEY = "folds";
 
-export function Fold({ id, title, answer = "", children }: Props) {
+export function Fold({ id, title, answer = "", tables = [id], children }: Props) {
   const { isOpen, setOpen } = useOpenInAddress(KEY);
-  const isNamed = useParams()["table"] === id;
+  const { table } = useParams() as Record<string, string | undefined>;
+  const isNamed = table !== undefined && tables.includes(table);
   const open = isOpen(id) || isNamed;
   return (
     <details

@@ -46,6 +46,7 @@ export function Tabs({ label, tabs, current, children }: Props) {
                 onClick={(event) => {
                   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
                   event.preventDefault();
+                  if (tab.id === current) return; // no second entry for Back
                   if (patch === null) goToView(tab.view, tab.params);
                   else navigate(patch);
                 }}
