@@ -67,3 +67,19 @@ test("a report prints on A4 with what is folded", async ({ guarded: page, standa
   });
   expect(messages).toEqual([]);
 });
+
+test("charts are saved as SVG, and a finding is copied as Markdown", async ({ guarded: page, standalone, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=overview`);
+  await page.getByTitle("Copy this finding as Markdown").first().click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^\*\*Data loading: est\. gain 58\.7 ms per step/);
+
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=idle`);
+  const chart = page.locator("figure.chart").first();
+  await expect(chart.getByRole("img")).toHaveAttribute("aria-busy", "false");
+  await chart.getByRole("button", { name: "Save" }).click();
+  const [download] = await Promise.all([page.waitForEvent("download"), chart.getByRole("button", { name: "Picture as SVG" }).click()]);
+  const svg = readFileSync(await download.path(), "utf8");
+  expect(svg).toMatch(/^<svg /);
+  expect(svg.length).toBeGreaterThan(2000);
+});

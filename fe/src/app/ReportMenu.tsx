@@ -16,6 +16,8 @@ import { Popover } from "../ui/Popover";
 const DEFAULT_VIEWS: ReadonlySet<string> = new Set(["operators", "kernels", "idle", "memory", "distributed"]);
 const FIRST_VIEW = "overview";
 const COMPARISON = "compare";
+/** The stretch of the first finding is in every report. */
+const TIMELINE = "timeline";
 
 interface Props {
   readonly target: Target;
@@ -52,7 +54,7 @@ interface ChosenProps {
 
 function ChosenViews({ target, params, views, onDone }: ChosenProps) {
   const [changed, setChanged] = useState<Readonly<Record<string, boolean>>>({});
-  const choices = views.filter(({ name, available, scope }) => available && scope !== "pair" && name !== FIRST_VIEW);
+  const choices = views.filter(({ name, available, scope }) => available && scope !== "pair" && name !== FIRST_VIEW && name !== TIMELINE);
   const isChosen = (name: string) => changed[name] ?? DEFAULT_VIEWS.has(name);
   const names = [FIRST_VIEW, ...choices.filter(({ name }) => isChosen(name)).map(({ name }) => name)];
   return (

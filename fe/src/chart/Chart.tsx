@@ -30,6 +30,9 @@ interface Props {
   readonly nullReason?: string | undefined;
 }
 
+/** Of a picture that is saved before the chart is drawn. */
+const DEFAULT_WIDTH_PX = 800;
+
 export function Chart({ nullReason, ...props }: Props) {
   const noData = noDataText(props.chart, nullReason);
   if (noData === null) return <DrawnChart {...props} />;
@@ -125,6 +128,11 @@ function DrawnChart({ title, help, chart: chartProp, fileName, height, onSelect,
           fileName={fileName}
           savePicture={() => {
             if (instance !== null) savePicture(instance, fileName);
+          }}
+          svg={async () => {
+            const { chartSvg } = await import("./svg");
+            const size = { width: instance?.getWidth() ?? DEFAULT_WIDTH_PX, height };
+            return chartSvg(options ?? {}, size, chartColors().surface);
           }}
           csv={() => chartCsv(chart)}
         />

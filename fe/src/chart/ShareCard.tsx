@@ -6,7 +6,7 @@ import { toCsv } from "../lib/csv";
 import { digitsFor, exactValue, formatNumber, NO_VALUE, withUnit } from "../lib/format";
 import { scaleFor, type Scale } from "../lib/units";
 import { chartColors } from "./colors";
-import { savePicture, type Picture, type PictureBox } from "./picture";
+import { pictureSvg, savePicture, type Picture, type PictureBox } from "./picture";
 import { SaveMenu } from "./SaveMenu";
 import { shownWidths } from "./shownWidths";
 import { Swatch, SwatchToggle, useHiddenSeries } from "./SwatchToggle";
@@ -43,13 +43,13 @@ export function ShareCard({ title, help, parts, totalUs, nullReason, fileName, h
   const series = useHiddenSeries();
   const shown = parts.filter(({ name }) => !series.hidden.has(name));
   const widths = shownWidths(parts, series.hidden);
-  const picture = () => savePicture(fileName, sharePicture(title, shown, widths, text));
+  const picture = () => sharePicture(title, shown, widths, text);
   return (
     <section className="card" aria-label={title}>
       <header>
         <h2 title={help}>{title}</h2>
         <span style={{ flex: 1 }} />
-        <SaveMenu fileName={fileName} savePicture={picture} csv={() => shareCsv(parts)} />
+        <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, picture())} svg={() => pictureSvg(picture())} csv={() => shareCsv(parts)} />
       </header>
       <div className="body">
         {head}

@@ -3,12 +3,14 @@ import { useMemo, useState } from "react";
 
 import type { Note } from "../api/types";
 import { readEvidence, type Evidence } from "../lib/evidence";
+import { findingMarkdown } from "../lib/findingMarkdown";
 import { formatValue } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { useOpenInAddress } from "../state/openIds";
 import { useProfileNames } from "../state/profile";
 import { DataTable } from "../table/DataTable";
 import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
+import { CopyButton } from "../ui/CopyButton";
 import { ViewLink } from "../ui/ViewLink";
 import { worstFirst } from "./QualityNotes";
 import { requestReveal } from "./reveal";
@@ -94,6 +96,7 @@ function Finding({ note, rank, open, onOpen }: FindingProps) {
           <button type="button" className="button" aria-expanded={open} title="The evidence, how it was measured, and where to read on" onClick={() => onOpen(!open)}>
             Why
           </button>
+          <CopyButton title="Copy this finding as Markdown, for an issue or a pull request" text={findingMarkdown(note, names)} />
         </p>
         {open && <Reasons evidence={evidence} />}
       </div>

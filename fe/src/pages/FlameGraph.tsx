@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 
 import type { Table } from "../api/types";
-import { savePicture, type Picture } from "../chart/picture";
+import { pictureSvg, savePicture, type Picture } from "../chart/picture";
 import { SaveMenu } from "../chart/SaveMenu";
 import { toCsv } from "../lib/csv";
 import { flameBoxes, type FlameBox, type FlameNode } from "../lib/flame";
@@ -44,7 +44,7 @@ export function FlameGraph({ table, fileName }: { readonly table: Table; readonl
             Show all
           </button>
         )}
-        <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, flamePicture(table.title, boxes, depth))} csv={() => toCsv(table.columns, table.rows)} />
+        <SaveMenu fileName={fileName} savePicture={() => savePicture(fileName, flamePicture(table.title, boxes, depth))} svg={() => pictureSvg(flamePicture(table.title, boxes, depth))} csv={() => toCsv(table.columns, table.rows)} />
       </header>
       <div className="body">
         <div className="flame" ref={measure} style={{ height: depth * ROW_PX + 4 }}>
