@@ -78,6 +78,7 @@ interface FindingProps {
 
 function Finding({ note, rank, open, onOpen }: FindingProps) {
   const evidence = useMemo(() => readEvidence(note), [note]);
+  const names = useProfileNames();
   return (
     <li>
       <span className={`finding-mark ${note.severity}`} title={note.severity === "warning" ? "Worth acting on" : "Worth knowing"}>
