@@ -147,14 +147,38 @@ test("sorting by two columns", async ({ guarded: page, standalone }) => {
   }
 });
 
-test("the search of the bar lists a name in every view", async ({ guarded: page, standalone }) => {
+test("the search of the bar leads to the best hit, says where each is, and ends with the timeline", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
-  await expect(page.getByLabel("Find a name in every view")).toBeVisible();
+  const field = page.getByLabel("Find a name in every view");
   await expect(page.getByRole("link", { name: "Operators" })).toBeVisible();
   await page.keyboard.press("/");
   await page.keyboard.type("batch_norm");
-  await page.getByRole("button", { name: /^Operators: \d+ rows/ }).click();
-  await expect(card(page, "Operators").getByLabel("Search Operators")).toHaveValue("batch_norm");
+  const hits = page.getByRole("listbox", { name: "Hits" }).getByRole("option");
+  await expect(hits.first()).toHaveText("aten::batch_normOperator");
+  await expect(hits.filter({ hasText: /^All \d+ operators with “batch_norm”$/ })).toBeVisible();
+  await expect(hits.last()).toHaveText("Search the timeline for “batch_norm”Every event");
+  await page.keyboard.press("ArrowDown");
+  await expect(hits.nth(1)).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/view=operators&.*operators\.filter=name%3Daten::batch_norm/);
+  await expect(card(page, "Operators").getByRole("status").first()).toHaveText(/^showing 1 of/);
+
+  // Enter before any answer has arrived waits for the best one.
+  await field.fill("cudaLaunchKernel");
+  await field.press("Enter");
+  await expect(page).toHaveURL(/view=kernels&table=api_calls/);
+  await expect(card(page, "API calls").getByRole("status").first()).toHaveText(/^showing 1 of/);
+  await field.fill("step 7");
+  await field.press("Enter");
+  await expect(page.locator(".chip")).toHaveText("Step 7");
+  await expect(page).toHaveURL(/view=kernels/);
+  await field.fill("idle");
+  await field.press("Enter");
+  await expect(page).toHaveURL(/view=idle/);
+  await field.fill("no such name at all");
+  await field.press("Enter");
+  await expect(page).toHaveURL(/view=timeline&find=no%20such%20name%20at%20all/);
 });
 
 test("a number with a quality note has a mark that links to the note", async ({ guarded: page, standalone }) => {

@@ -6,8 +6,10 @@ import { useRuns, useRefetchRuns } from "../api/runs";
 import type { Runs, ViewInfo, Views } from "../api/types";
 import { renderPage } from "../pages";
 import { PageHead } from "../pages/PageHead";
+import { pageOf } from "../pages/pages";
 import { resolveTarget, type Target } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
+import { useIsNarrow } from "../ui/useIsNarrow";
 import { Outline, Skeleton } from "../ui/Skeleton";
 import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { Elsewhere } from "./Elsewhere";
@@ -16,6 +18,7 @@ import { MissingTraceCard } from "./MissingTraceCard";
 import { Outages } from "./Outages";
 import { PageBoundary } from "./PageBoundary";
 import { Rail } from "./Rail";
+import { RailDrawer } from "./RailDrawer";
 import { UnreadTrace } from "./UnreadTrace";
 import { TopBar } from "./TopBar";
 import { firstView, useViews, viewList } from "./views";
@@ -34,6 +37,8 @@ export function App() {
   const list = useMemo(() => viewList(views), [views]);
   const name = params["view"] ?? firstView(views);
   const info = list.find((view) => view.name === name) ?? null;
+  const isNarrow = useIsNarrow();
+  const rail = hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Pages" />;
 
   return (
     <div className="frame">
@@ -48,8 +53,10 @@ export function App() {
       >
         Skip to content
       </a>
-      <TopBar runs={knownRuns} target={target} view={info} views={list} isChoosing={isChoosing} onChoose={setChoosing} />
-      {hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Pages" />}
+      <TopBar runs={knownRuns} target={target} view={info} views={list} isChoosing={isChoosing} onChoose={setChoosing}>
+        {isNarrow && hasViews && <RailDrawer title={info === null ? "Pages" : pageOf(info).title}>{rail}</RailDrawer>}
+      </TopBar>
+      {!isNarrow && rail}
       <main className="main" id="content" tabIndex={-1}>
         <Outages outages={silences} />
         <Content runs={runs} target={target} views={views} list={list} info={info} name={name} onChoose={() => setChoosing(true)} />

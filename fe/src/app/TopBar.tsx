@@ -1,5 +1,5 @@
 /** The trace, the selection, search, theme and help. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import type { Runs, ViewInfo } from "../api/types";
 import type { Target } from "../state/target";
@@ -7,7 +7,7 @@ import { MoonIcon, SunIcon } from "../ui/icons";
 import { chooseTheme, useTheme } from "../ui/theme";
 import { HelpDialog } from "./HelpDialog";
 import { ReportMenu } from "./ReportMenu";
-import { SearchBox } from "./SearchBox";
+import { SearchBox } from "./search/SearchBox";
 import { SelectionControl } from "./SelectionControl";
 import { TraceMenu } from "./TraceMenu";
 import { TracePicker } from "./TracePicker";
@@ -20,15 +20,18 @@ interface Props {
   /** Whether another trace is being chosen. */
   readonly isChoosing: boolean;
   readonly onChoose: (isChoosing: boolean) => void;
+  /** Comes first: on a narrow window the button that opens the pages. */
+  readonly children: ReactNode;
 }
 
-export function TopBar({ runs, target, view, views, isChoosing, onChoose }: Props) {
+export function TopBar({ runs, target, view, views, isChoosing, onChoose, children }: Props) {
   const theme = useTheme();
   const [helpOpen, setHelpOpen] = useState(false);
   const other = theme === "dark" ? "light" : "dark";
   const shown = target?.unknown === null ? target : null;
   return (
     <header className="topbar">
+      {children}
       <span className="brand">PyTorch Profiler</span>
       {runs !== null && target !== null && (
         <TracePicker runs={runs} target={target} view={view} views={views} open={isChoosing} onOpen={() => onChoose(true)} onClose={() => onChoose(false)} />

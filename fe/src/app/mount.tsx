@@ -16,6 +16,7 @@ import "./states.css";
 import "../table/table.css";
 import "../pages/pages.css";
 import "./forced.css";
+import "./phone.css";
 import "./print.css";
 
 export function mount(apiBase: URL): void {

@@ -34,9 +34,9 @@ function WhatIfCard({ context: { view }, change }: { readonly context: ViewConte
   if (all.length === 0) return null;
   const choose = (change: WhatIf | null) => adjust({ [KEY]: change === null ? null : formatWhatIf(change) });
   return (
-    <section className="card" aria-label="What if">
+    <section className="card" aria-label="Try a change">
       <header>
-        <h2>What if</h2>
+        <h2>Try a change</h2>
         <select
           className="field no-print"
           aria-label="Operator or kernel"

@@ -23,7 +23,10 @@ it("gives free space to the texts that need it, the widest first", () => {
 it("takes missing space from them, down to what can be read", () => {
   expect(widths(700)).toEqual([400, 252, 48]);
   expect(widths(600)).toEqual([400, 160, 48]);
-  expect(widths(100)).toEqual([400, 160, 48]);
+  expect(widths(560)).toEqual([400, 160, 48]);
+  // On a phone a number stays beside the name.
+  expect(widths(360)).toEqual([162, 160, 48]);
+  expect(widths(100)).toEqual([48, 48, 48]);
 });
 
 it("does not change chosen widths", () => {

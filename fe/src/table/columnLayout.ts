@@ -62,7 +62,7 @@ export function useColumnLayout(
 /** The widths of the columns in `roomPx`. */
 export function widthsOf(visible: readonly ColumnView[], chosen: ReadonlyMap<string, number>, roomPx: number): Map<string, number> {
   const widths = new Map(visible.map(({ column, width }) => [column.key, chosen.get(column.key) ?? Math.max(MIN_WIDTH_PX, width)]));
-  giveSpare(visible, widths, chosen, roomPx - sumOf(widths));
+  giveSpare(visible, widths, chosen, roomPx);
   return widths;
 }
 
@@ -73,6 +73,9 @@ function sumOf(widths: ReadonlyMap<string, number>): number {
 /** Minimal widths of text columns; names distinguish rows and get more. */
 const MIN_TEXT_PX = 160;
 const MIN_NAME_PX = 420;
+/** In a narrower table neither takes more than this share, so that a number is beside it. */
+const NARROW_PX = 560;
+const MAX_TEXT_SHARE = 0.45;
 /** Keys of columns with names, also with several in a row. */
 const NAME_KEYS: ReadonlySet<string> = new Set([NAME_KEY, "sequence"]);
 
@@ -84,13 +87,14 @@ function giveSpare(
   visible: readonly ColumnView[],
   widths: Map<string, number>,
   chosen: ReadonlyMap<string, number>,
-  spare: number,
+  roomPx: number,
 ): void {
-  let remaining = spare;
+  let remaining = roomPx - sumOf(widths);
+  const atMost = roomPx < NARROW_PX ? Math.max(MIN_WIDTH_PX, roomPx * MAX_TEXT_SHARE) : Infinity;
   const texts = visible.filter((view) => view.column.type === "string" && !chosen.has(view.column.key));
   for (const { column, idealWidth } of texts.toSorted((a, b) => b.idealWidth - a.idealWidth)) {
     const width = widths.get(column.key) ?? 0;
-    const min = Math.min(width, NAME_KEYS.has(column.key) ? MIN_NAME_PX : MIN_TEXT_PX);
+    const min = Math.min(width, atMost, NAME_KEYS.has(column.key) ? MIN_NAME_PX : MIN_TEXT_PX);
     const next = Math.max(min, Math.min(Math.max(width, idealWidth), width + remaining));
     widths.set(column.key, next);
     remaining -= next - width;

@@ -33,3 +33,9 @@ export const CloseIcon = () => (
     <path d="M4 4l8 8M12 4l-8 8" />
   </Icon>
 );
+
+export const MenuIcon = () => (
+  <Icon>
+    <path d="M2 4h12M2 8h12M2 12h12" />
+  </Icon>
+);
