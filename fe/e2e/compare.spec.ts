@@ -190,3 +190,25 @@ test("a former address leads to the tab of its table", async ({ guarded: page, s
   await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&tab=modules`);
   await expect(page.locator(".tabs [aria-current]")).toHaveText("Operators");
 });
+
+test("a third side stands beside the other two, and goes again", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0&tab=operators`);
+  await page.getByLabel("Third side").selectOption({ label: "cpu_resnet_full" });
+  await expect(page).toHaveURL(/third_run=cpu_resnet_full/);
+  await expect(page.locator(".answer")).toContainText("cpu_resnet_full takes 2.12 times as long");
+  await expect(card(page, "Operators").getByRole("columnheader", { name: /^Third/ }).first()).toBeVisible();
+  await page.getByLabel("Third side").selectOption({ label: "none" });
+  await expect(page.locator(".answer")).not.toContainText("cpu_resnet_full");
+});
+
+test("the marked run is the baseline of the next comparison", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_resnet_full`);
+  const mark = page.getByRole("button", { name: "Mark as baseline" });
+  await mark.click();
+  await expect(page.getByRole("button", { name: "Marked as baseline" })).toHaveAttribute("aria-pressed", "true");
+  await page.goto("about:blank");
+  await page.goto(`${standalone.url}#run=cpu_slowloader_nw0&view=compare`);
+  await expect(page).toHaveURL(/baseline_run=cpu_resnet_full/);
+  await page.getByRole("button", { name: "Marked as baseline" }).click();
+  await expect(mark).toBeVisible();
+});

@@ -160,3 +160,33 @@ def test_of_several_traces_the_first_is_used_with_a_warning(run: Run, samples: P
     assert "holds 2 traces; using worker0.1623143089861" in done.err
     assert "--baseline-span" in done.err
     assert done.err.count("warning") == 1
+
+
+def test_a_third_side_stands_beside_the_candidate(
+    run: Run, slow: Path, fast: Path, samples: Path
+) -> None:
+    done = run("compare", slow, fast, samples / "cpu_resnet_full", "--format", "json")
+    assert done.code == 0, done.err
+    alone = run("compare", slow, samples / "cpu_resnet_full", "--format", "json").json
+    answer = done.json
+    assert answer["trace"]["third"]["run"] == "third/cpu_resnet_full"
+    total, expected = (_rows(each, "average_step")[0] for each in (answer, alone))
+    assert total["third_duration_us"] == expected["candidate_duration_us"]
+    assert total["delta_third_duration_us"] == expected["delta_duration_us"]
+    assert "cpu_slowloader_nw2 is 52.1 % faster" in answer["answer"]
+    assert "cpu_resnet_full takes 2.12 times as long" in answer["answer"]
+    calls = {row["name"]: row for row in _rows(answer, "operators")}
+    others = {row["name"]: row for row in _rows(alone, "operators")}
+    for name, row in others.items():
+        assert calls[name]["third_calls"] == row["candidate_calls"]
+
+
+def test_a_marked_baseline_is_taken(run: Run, slow: Path, fast: Path, tmp_path: Path) -> None:
+    cache = ("--cache-dir", tmp_path)
+    assert run("compare", fast, *cache).code == 2
+    marked = run("compare", slow, "--mark-baseline", *cache)
+    assert (marked.code, marked.out) == (0, "")
+    assert "is the baseline of" in marked.err
+    done = run("compare", fast, "--format", "json", *cache)
+    assert done.json["trace"]["baseline"]["run"] == "baseline/cpu_slowloader_nw0"
+    assert f"Baseline: {slow}" in done.err

@@ -77,6 +77,8 @@ class ViewSpec(Struct, frozen=True):
             where they have no names of their own.
         with_third: Of a ``pair`` view, joins that of the candidate and that of a third side, both
             with the same baseline.
+        third_group_by: Of these two views, the ``group_by`` that makes their values comparable;
+            None where they are.
     """
 
     name: str
@@ -101,3 +103,4 @@ class ViewSpec(Struct, frozen=True):
         view.answer
     )
     with_third: Callable[[View, View], View] = lambda view, _third: view
+    third_group_by: Callable[[View, View], str | None] = lambda _view, _third: None

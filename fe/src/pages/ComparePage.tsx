@@ -11,12 +11,13 @@ import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { Fold } from "../ui/Fold";
 import { FailureCard } from "../ui/stateCards";
-import { allTraces, baselineParams, chooseBaseline, isSame, traceOf, type Baseline } from "./compare/baseline";
+import { allTraces, baselineParams, chooseBaseline, isSame, thirdOf, thirdParams, traceOf, type Baseline } from "./compare/baseline";
 import { BaselinePicker, traceTitle } from "./compare/BaselinePicker";
 import { averageChart, changesChart, MOST_BARS, rowLabel, stepsChart } from "./compare/charts";
 import { isIdentical, environmentOf } from "./compare/environment";
 import { isEnvironmentNote, EnvironmentCard } from "./compare/EnvironmentCard";
 import { hiddenByDefault, withoutPairs } from "./compare/hiddenColumns";
+import { useMarkedBaseline } from "./compare/markedBaseline";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
@@ -29,14 +30,19 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 export function ComparePage(props: PageProps) {
   const params = useParams();
   const { runs, target } = props;
+  const [marked, mark] = useMarkedBaseline();
   const choices = useMemo(() => allTraces(runs.runs), [runs]);
   const [empty, setEmpty] = useState<readonly Baseline[]>([]);
   const skip = useCallback((trace: Baseline) => setEmpty((before) => [...before, trace]), []);
-  const { trace: baseline, unknown, isNamed } = useMemo(() => chooseBaseline(runs, params, target, empty), [runs, params, target, empty]);
+  const { trace: baseline, unknown, isNamed } = useMemo(
+    () => chooseBaseline(runs, params, target, empty, marked),
+    [runs, params, target, empty, marked],
+  );
+  const third = thirdOf(choices, params);
   const isKnownEmpty = empty.some((trace) => isSame(trace, baseline));
   const picker = (
     <>
-      <BaselinePicker choices={choices} baseline={unknown === null ? baseline : null} target={target} />
+      <BaselinePicker choices={choices} baseline={unknown === null ? baseline : null} target={target} marked={marked} onMark={mark} />
       {empty.length > 0 && !isKnownEmpty && (
         <p className="soft" role="note">
           Skipped as baseline, as it has no events: {empty.map((trace) => traceTitle(trace, choices)).join(", ")}.
@@ -58,7 +64,7 @@ export function ComparePage(props: PageProps) {
   return (
     <ViewFrame
       {...props}
-      extra={{ ...baselineParams(baseline), ...baselineSelection(params) }}
+      extra={{ ...baselineParams(baseline), ...baselineSelection(params), ...thirdParams(third) }}
       head={<GroupBySwitch info={props.info} />}
       above={picker}
       emptyCard={canSkip ? <SkipBaseline baseline={baseline} skip={skip} /> : undefined}
@@ -241,7 +247,7 @@ function FoldedComparison({ context, name }: { readonly context: ViewContext; re
 }
 
 /** First whether it is slower, and how certain; then where; the steps last. */
-const ANSWER = ["delta_total_us", "delta_total_pct", "confidence_total_pct", "largest_change"];
+const ANSWER = ["delta_total_us", "delta_total_pct", "confidence_total_pct", "delta_third_total_us", "delta_third_total_pct", "confidence_third_total_pct", "largest_change"];
 const LAST = ["baseline_steps", "candidate_steps"];
 const MAX_FACTS = 8;
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.views.compare.test_renames import SHAPES, trace_of
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.views.compare.third import with_third
+from torch_tb_profiler.views.compare.third import third_group_by, with_third
 from torch_tb_profiler.views.compare.view import compare
 from torch_tb_profiler.views.schema import View
 
@@ -70,3 +70,10 @@ def test_columns_stand_beside_those_of_the_candidate() -> None:
         facts["delta_third_total_us"]
         == {f.key: f.value for f in views()[1].facts}["delta_total_us"]
     )
+
+
+def test_other_numbers_of_steps_make_every_value_per_step() -> None:
+    a, b, c = trace_of(A, steps=3), trace_of(B, steps=3), trace_of(C, steps=2)
+    ab, ac = compare(a, ALL, b, ALL), compare(a, ALL, c, ALL)
+    assert third_group_by(ab, ab) is None
+    assert third_group_by(ab, ac) == third_group_by(ac, ab) == "per_step"

@@ -15,37 +15,45 @@ from torch_tb_profiler.analysis.operators.key_operators import key_operator_inst
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.iterations.ranks import split_ranks
 from torch_tb_profiler.analysis.steps.iterations.split import (
-    UnknownKeyNodeError,
     has_recorded_steps,
     split_iterations,
 )
 from torch_tb_profiler.analysis.steps.iterations.split_by import parse_split_by
-from torch_tb_profiler.analysis.steps.masks import check_phase
 from torch_tb_profiler.detectors import detect_across_workers, run_detectors
 from torch_tb_profiler.evidence.damage import damage_notes
 from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
+from torch_tb_profiler.loading.queries.pairs import (
+    pair_of_request,
+    pair_view,
+    with_pair_answer,
+)
 from torch_tb_profiler.loading.queries.stored_views import view_of
 from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,
-    open_traces,
     open_what_fits,
     subject_trace,
 )
-from torch_tb_profiler.requests.errors import LoadingError, RequestError, UnknownError, unknown
+from torch_tb_profiler.loading.queries.view_checks import (
+    check_available,
+    check_group_by,
+    drop_unsupported_phase,
+    with_leading_notes,
+    with_names,
+)
+from torch_tb_profiler.requests.errors import LoadingError, RequestError, unknown
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
-from torch_tb_profiler.requests.side_names import side_names
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
-from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks, cut_notes_of_sides
+from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks
 from torch_tb_profiler.views.device_words import localize_device_terms, missing_reason_of
 from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
-from torch_tb_profiler.views.spec import PairView, RunView, TraceView, ViewSpec
+from torch_tb_profiler.views.spec import RunView, TraceView, ViewSpec
 
 MANY_SLICES = 50_000
 """Slices of a trace from which on findings may come later: those of a smaller one take less than
@@ -84,7 +92,7 @@ def view_result(
         OpenError: the trace cannot be read.
     """
     spec = view_spec(request.view)
-    _check_group_by(spec, request.subject.selection)
+    check_group_by(spec, request.subject.selection)
     try:
         with as_bad_parameters():
             result = _whole_result(catalog, spec, request, wait_s)
@@ -106,10 +114,10 @@ def pair_result(
         UnknownError: there is no such table.
     """
     (base_subject, base_trace), (subject, trace) = baseline, candidate
-    _check_group_by(spec, subject.selection)
+    check_group_by(spec, subject.selection)
     with as_bad_parameters():
-        view = _pair_view(spec, base_trace, base_subject.selection, trace, subject.selection)
-        view = _with_pair_answer(spec, view, base_subject, subject)
+        view = pair_view(spec, base_trace, base_subject.selection, trace, subject.selection)
+        view = with_pair_answer(spec, view, base_subject, subject)
         return ViewResult(spec, with_rows(view, rows), subject, base_subject)
 
 
@@ -121,7 +129,7 @@ def _whole_result(
     if spec.scope == "run":
         return _run_result(catalog, spec, subject, wait_s)
     if spec.scope == "pair":
-        return _pair_result(catalog, spec, request, wait_s)
+        return pair_of_request(catalog, spec, request, wait_s)
     file, trace = subject_trace(catalog, subject, wait_s)
     compute = partial(
         trace_view,
@@ -132,7 +140,7 @@ def _whole_result(
         findings_later=request.findings_later,
     )
     view = view_of(spec, trace, subject, compute)
-    return ViewResult(spec, view, _with_names(subject, file))
+    return ViewResult(spec, view, with_names(subject, file))
 
 
 def trace_view(
@@ -153,33 +161,11 @@ def trace_view(
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
     trace = split_iterations(trace, selection.iterations_by, key_operator_instances)
-    view = _with_leading_notes(
+    view = with_leading_notes(
         _trace_view(spec, trace, selection, parameters, findings_later=findings_later),
         phase_notes + cut_notes(trace),
     )
     return localize_device_terms({"": trace}, replace(view, answer=spec.answer(view)))
-
-
-def drop_unsupported_phase(
-    spec: ViewSpec, selection: Selection
-) -> tuple[Selection, tuple[Note, ...]]:
-    """The selection for ``spec``, and a note if its phase does not apply: a view of stretches of
-    time (steps, memory, ranks) covers whole steps.
-
-    Raises:
-        SelectionError: there is no such phase.
-    """
-    if selection.phase is None:
-        return selection, ()
-    check_phase(selection)
-    if spec.by_phase:
-        return selection, ()
-    text = (
-        f"{spec.title} covers whole steps: the phase {selection.phase} does not apply to it. It "
-        "applies to operators and kernels."
-    )
-    note = Note("quality", "phase_not_narrowing", "info", text, {"phase": selection.phase})
-    return replace(selection, phase=None), (note,)
 
 
 def _trace_view(
@@ -190,7 +176,7 @@ def _trace_view(
     *,
     findings_later: bool,
 ) -> View:
-    _check_available(spec, [missing_reason_of(spec, trace)])
+    check_available(spec, [missing_reason_of(spec, trace)])
     values = given_values(spec.parameters, parameters)
     compute = partial(cast(TraceView, spec.function), **values)
     if not spec.has_findings:
@@ -236,7 +222,7 @@ def run_view(
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
     traces = split_ranks(traces, selection.iterations_by, key_operator_instances)
-    _check_available(spec, [missing_reason_of(spec, trace) for trace in traces.values()])
+    check_available(spec, [missing_reason_of(spec, trace) for trace in traces.values()])
     values = given_values(spec.parameters, parameters)
     view = cast(RunView, spec.function)(traces, selection, **values)
     notes = left_out + view.notes
@@ -244,10 +230,6 @@ def run_view(
         notes += damage_notes(notes) + detect_across_workers(traces, selection)
     notes = phase_notes + cut_notes_of_ranks(traces) + notes
     return localize_device_terms(traces, replace(view, notes=notes, answer=spec.answer(view)))
-
-
-def _with_leading_notes(view: View, phase_notes: tuple[Note, ...]) -> View:
-    return replace(view, notes=phase_notes + view.notes) if phase_notes else view
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
@@ -294,7 +276,7 @@ def _run_result(
     traces = {file.worker: trace for file, trace in opened}
     left_out = tuple(_left_out_note(file, error) for file, error in failed)
     view = run_view(spec, traces, subject.selection, left_out, subject.parameters)
-    shown_subject = replace(_with_names(subject, files[0]), worker=None)
+    shown_subject = replace(with_names(subject, files[0]), worker=None)
     return ViewResult(spec, view, shown_subject)
 
 
@@ -303,95 +285,3 @@ def _left_out_note(file: SpanFile, error: LoadingError) -> Note:
     text = f"Worker {file.worker} is left out: {problem.message}"
     evidence: dict[str, object] = {"worker": file.worker, "file": file.location.name}
     return Note("quality", "worker_left_out", "warning", text, {**evidence, "code": problem.code})
-
-
-def _pair_result(
-    catalog: Catalog, spec: ViewSpec, request: ViewRequest, wait_s: float | None
-) -> ViewResult:
-    if request.baseline is None:
-        hint = (
-            "Give baseline_run, and baseline_worker and baseline_span where there are several; "
-            "in Python, baseline=open_trace(…)."
-        )
-        raise RequestError("missing_parameter", f"{spec.title} needs a baseline.", hint)
-    subjects = [request.baseline, request.subject, *filter(None, [request.third])]
-    files = [
-        catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
-        for subject in subjects
-    ]
-    traces = open_traces(catalog, files, wait_s)
-    named = [_with_names(*each) for each in zip(subjects, files, strict=True)]
-    view, *others = (
-        _with_pair_answer(
-            spec,
-            _pair_view(spec, traces[0], named[0].selection, trace, subject.selection),
-            named[0],
-            subject,
-        )
-        for trace, subject in zip(traces[1:], named[1:], strict=True)
-    )
-    for other in others:
-        view = spec.with_third(view, other)
-    return ViewResult(spec, view, named[1], named[0], *named[2:])
-
-
-def _with_pair_answer(spec: ViewSpec, view: View, baseline: Subject, candidate: Subject) -> View:
-    return replace(view, answer=spec.pair_answer(view, *side_names(baseline, candidate)))
-
-
-def _pair_view(
-    spec: ViewSpec,
-    baseline: Trace,
-    baseline_selection: Selection,
-    candidate: Trace,
-    selection: Selection,
-) -> View:
-    """A ``pair`` view of two open traces.
-
-    Raises:
-        RequestError: one of them has nothing for it; the message says which.
-        UnknownError: one of them has no such key node; the message says which.
-        SelectionError: as the view.
-    """
-    baseline = _cut_side(baseline, baseline_selection, "baseline")
-    candidate = _cut_side(candidate, selection, "candidate")
-    for side, trace in (("baseline", baseline), ("candidate", candidate)):
-        if (reason := missing_reason_of(spec, trace)) is not None:
-            _check_available(spec, [f"{reason} That is the {side}."])
-    baseline_selection, phase_notes = drop_unsupported_phase(spec, baseline_selection)
-    selection, candidate_phase_notes = drop_unsupported_phase(spec, selection)
-    function = cast(PairView, spec.function)
-    view = function(baseline, baseline_selection, candidate, selection)
-    return _with_leading_notes(
-        view, (phase_notes or candidate_phase_notes) + cut_notes_of_sides(baseline, candidate)
-    )
-
-
-def _cut_side(trace: Trace, selection: Selection, side: str) -> Trace:
-    try:
-        return split_iterations(trace, selection.iterations_by, key_operator_instances)
-    except UnknownKeyNodeError as error:
-        problem = unknown("key_node", error.name, error.known).problem
-        message = f"{problem.message.removesuffix('.')} in the {side}."
-        raise UnknownError(problem.code, message, problem.hint) from error
-
-
-def _check_group_by(spec: ViewSpec, selection: Selection) -> None:
-    chosen = selection.group_by
-    if chosen and spec.group_bys and chosen not in spec.group_bys:
-        raise RequestError(
-            "bad_parameter",
-            f"group_by: {spec.name} cannot be grouped by {chosen[:80]!r}.",
-            f"Known are {', '.join(spec.group_bys)}.",
-        )
-
-
-def _check_available(spec: ViewSpec, reasons: list[str | None]) -> None:
-    """Raise an error if every one of ``reasons`` states that the view has no data."""
-    if all(reason is not None for reason in reasons):
-        raise RequestError("view_unavailable", f"{spec.title}: {reasons[0]}")
-
-
-def _with_names(subject: Subject, file: SpanFile) -> Subject:
-    """``subject`` with the names of ``file``."""
-    return replace(subject, run=file.run, worker=file.worker, span=file.span)

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 import polars as pl
 from msgspec.structs import replace
 
+from torch_tb_profiler.views.answering import value_of
 from torch_tb_profiler.views.schema import Column, Fact, Table, View
 
 THIRD = "third_"
+PER_STEP = "per_step"
 _KEYS = {
     "average_step": ("category",),
     "steps": ("position",),
@@ -55,6 +57,12 @@ def with_third(view: View, other: View) -> View:
         notes=(*view.notes, *notes),
         answer=answer,
     )
+
+
+def third_group_by(view: View, other: View) -> str | None:
+    """Values per step where only one of the two comparisons has them."""
+    per_step = [value_of(each, "values_per_step") for each in (view, other)]
+    return None if per_step[0] == per_step[1] else PER_STEP
 
 
 def _lower(fact: Fact) -> str:

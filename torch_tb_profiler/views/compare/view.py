@@ -61,7 +61,7 @@ from torch_tb_profiler.views.compare.surroundings import compared_surroundings
 from torch_tb_profiler.views.compare.tables import (
     without_confidence,
 )
-from torch_tb_profiler.views.compare.third import with_third
+from torch_tb_profiler.views.compare.third import PER_STEP, third_group_by, with_third
 from torch_tb_profiler.views.compare.throughput import (
     NOT_OF_TIMERS,
     THROUGHPUT,
@@ -73,7 +73,7 @@ from torch_tb_profiler.views.name_columns import with_other_names
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-AUTO, TOTAL, PER_STEP = "auto", "total", "per_step"
+AUTO, TOTAL = "auto", "total"
 
 
 def compare(
@@ -195,4 +195,5 @@ SPEC = ViewSpec(
     leading_facts=LEADING,
     pair_answer=comparison_answer,
     with_third=with_third,
+    third_group_by=third_group_by,
 )

@@ -2,16 +2,19 @@
 import { NO_BASELINE_SELECTION, NO_TIME } from "../../state/selection";
 import type { Target } from "../../state/target";
 import { navigate, useParams } from "../../state/urlStore";
-import { baselineParams, isSame, traceOf, type Baseline, type Choice } from "./baseline";
+import { baselineParams, isSame, thirdOf, thirdParams, traceOf, type Baseline, type Choice } from "./baseline";
 
 interface Props {
   readonly choices: readonly Choice[];
   /** Null when the address names an unknown one. */
   readonly baseline: Baseline | null;
   readonly target: Target;
+  /** The run that is marked as baseline. */
+  readonly marked: Baseline | null;
+  readonly onMark: (trace: Baseline | null) => void;
 }
 
-export function BaselinePicker({ choices, baseline, target }: Props) {
+export function BaselinePicker({ choices, baseline, target, marked, onMark }: Props) {
   const params = useParams();
   const candidate = traceOf(target);
   const { baseline_steps: baselineSteps, steps, start_us: start, end_us: end } = params as Record<string, string | undefined>;
@@ -47,9 +50,53 @@ export function BaselinePicker({ choices, baseline, target }: Props) {
         <button type="button" className="button" disabled={baseline === null} onClick={() => baseline !== null && swap(baseline)}>
           Swap
         </button>
+        {baseline !== null && <MarkButton baseline={baseline} marked={marked} onMark={onMark} />}
+        <ThirdPicker choices={choices} third={thirdOf(choices, params)} others={baseline === null ? [candidate] : [baseline, candidate]} />
         {isSameSelection && <span className="soft">Baseline and candidate are the same: choose another trace, or other steps.</span>}
       </div>
     </section>
+  );
+}
+
+function MarkButton({ baseline, marked, onMark }: { readonly baseline: Baseline } & Pick<Props, "marked" | "onMark">) {
+  const isMarked = marked !== null && isSame(marked, baseline);
+  return (
+    <button
+      type="button"
+      className="button"
+      aria-pressed={isMarked}
+      title="Compare opens with the marked run as baseline, in this browser."
+      onClick={() => onMark(isMarked ? null : baseline)}
+    >
+      {isMarked ? "Marked as baseline" : "Mark as baseline"}
+    </button>
+  );
+}
+
+interface ThirdPickerProps {
+  readonly choices: readonly Choice[];
+  readonly third: Choice | null;
+  /** The two sides that it stands beside. */
+  readonly others: readonly Baseline[];
+}
+
+/** A third side, compared with the same baseline. Nothing to choose with two traces. */
+function ThirdPicker({ choices, third, others }: ThirdPickerProps) {
+  const offered = choices.filter((choice) => !others.some((other) => isSame(choice, other)));
+  if (offered.length === 0 && third === null) return null;
+  const index = third === null ? -1 : offered.findIndex((choice) => isSame(choice, third));
+  return (
+    <label>
+      <span>Third</span>
+      <select className="field" aria-label="Third side" value={index} onChange={({ target: { value } }) => navigate(thirdParams(offered[Number(value)] ?? null))}>
+        <option value={-1}>none</option>
+        {offered.map((choice, position) => (
+          <option key={position} value={position}>
+            {traceTitle(choice, choices)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Run, Runs, Span } from "../../api/types";
 import type { Params } from "../../state/address";
 import { resolveTarget } from "../../state/target";
-import { allTraces, chooseBaseline } from "./baseline";
+import { allTraces, chooseBaseline, thirdOf } from "./baseline";
 
 const span = (name: string, state: Span["state"] = "queued"): Span => ({
   name,
@@ -35,6 +35,33 @@ function chosen(runs: Runs, params: Params, empty: readonly string[] = []): stri
   const { trace, unknown, isNamed } = chooseBaseline(runs, params, target, empty.map(namesOf));
   return `${trace.run}/${trace.worker}/${trace.span}${isNamed ? " named" : ""}${unknown === null ? "" : ` without ${unknown}`}`;
 }
+
+describe("a marked baseline", () => {
+  const one = { w0: [span("1")] };
+  const runs = known(run("loader_nw0", one), run("other", one), run("loader_nw2", { w0: [span("1")] }));
+  const of = (params: Params, marked: string) => {
+    const target = resolveTarget(runs, params);
+    if (target === null) throw new Error("no trace");
+    return chooseBaseline(runs, params, target, [], namesOf(marked)).trace.run;
+  };
+
+  it("is taken before the most similar run, but not for itself, and not if it is gone", () => {
+    expect(of({ run: "loader_nw2" }, "other/w0/1")).toBe("other");
+    expect(of({ run: "other" }, "other/w0/1")).toBe("loader_nw0");
+    expect(of({ run: "loader_nw2" }, "gone/w0/1")).toBe("loader_nw0");
+  });
+
+  it("yields to the address", () => {
+    expect(of({ run: "loader_nw2", baseline_run: "loader_nw0" }, "other/w0/1")).toBe("loader_nw0");
+  });
+});
+
+it("reads the third side of the address", () => {
+  const choices = allTraces(known(run("a", { w0: [span("1"), span("2")] })).runs);
+  expect(thirdOf(choices, { third_run: "a", third_span: "2" })?.span).toBe("2");
+  expect(thirdOf(choices, { third_run: "gone" })).toBeNull();
+  expect(thirdOf(choices, {})).toBeNull();
+});
 
 describe("without a baseline in the address", () => {
   it("takes another span of the worker, then another worker of the run", () => {

@@ -1,5 +1,6 @@
 /**
- * The baseline of a comparison: the trace named in the address, else the one most similar to the candidate.
+ * The baseline of a comparison: the trace named in the address, else the marked one, else the one most similar to the
+ * candidate.
  */
 import type { Runs } from "../../api/types";
 import type { Params } from "../../state/address";
@@ -46,8 +47,23 @@ export function traceOf({ run, worker, span }: Target): Baseline {
   return { run: run.name, worker: worker.name, span: span.name };
 }
 
-/** @param empty Traces that turned out to have no events and cannot be compared with. */
-export function chooseBaseline(runs: Runs, params: Params, target: Target, empty: readonly Baseline[] = []): ChosenBaseline {
+/** The parameters that name a third side; null for none. */
+export function thirdParams(trace: Baseline | null) {
+  return { third_run: trace?.run ?? null, third_worker: trace?.worker ?? null, third_span: trace?.span ?? null };
+}
+
+/** The third side of the address, if the server lists it. */
+export function thirdOf(choices: readonly Choice[], params: Params): Choice | null {
+  const { third_run: run, third_worker: worker, third_span: span } = params as Record<string, string | undefined>;
+  if (run === undefined) return null;
+  return choices.find((each) => each.run === run && (worker ?? each.worker) === each.worker && (span ?? each.span) === each.span) ?? null;
+}
+
+/**
+ * @param empty Traces that turned out to have no events and cannot be compared with.
+ * @param marked The run that is marked as baseline.
+ */
+export function chooseBaseline(runs: Runs, params: Params, target: Target, empty: readonly Baseline[] = [], marked: Baseline | null = null): ChosenBaseline {
   const named = { run: params["baseline_run"], worker: params["baseline_worker"], span: params["baseline_span"] };
   const namedParts = Object.entries(named).flatMap(([key, name]) => (name === undefined ? [] : [[key, name] as const]));
   if (namedParts.length > 0) {
@@ -56,6 +72,8 @@ export function chooseBaseline(runs: Runs, params: Params, target: Target, empty
   }
   const candidate = traceOf(target);
   const choices = allTraces(runs.runs);
+  const isMarked = marked !== null && !isSame(marked, candidate) && choices.some((choice) => !choice.failed && isSame(choice, marked));
+  if (isMarked && !empty.some((other) => isSame(marked, other))) return { trace: marked, unknown: null, isNamed: false };
   const filled = choices.filter((choice) => !empty.some((other) => isSame(choice, other)));
   return { trace: mostSimilar(filled, candidate) ?? mostSimilar(choices, candidate) ?? candidate, unknown: null, isNamed: false };
 }

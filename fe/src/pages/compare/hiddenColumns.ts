@@ -14,15 +14,15 @@ export function withoutPairs(table: Table): (key: string) => boolean {
   return (key) => !hasPairs && PAIR_COLUMNS.includes(key);
 }
 
-const PAIR_COLUMNS = ["paired_with", "pair_confidence_pct", "pair_reason"];
+const PAIR_COLUMNS = ["third_paired_with", "paired_with", "pair_confidence_pct", "pair_reason"];
 
 /** Details: bounds of intervals, calls, and both sides of every category. */
 function isDetail(key: string): boolean {
   return (
     /_(low|high)_us$/.test(key) ||
-    key === "delta_calls_pct" ||
-    /^(baseline|candidate)_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_us$/.test(key) ||
-    /^delta_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_pct$/.test(key) ||
+    /^delta_(third_)?calls_pct$/.test(key) ||
+    /^(baseline|candidate|third)_(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_us$/.test(key) ||
+    /^delta_(third_)?(kernel|memcpy|memset|communication|runtime|dataloader|cpu_exec|other)_pct$/.test(key) ||
     /^(baseline|candidate)_names$/.test(key)
   );
 }
