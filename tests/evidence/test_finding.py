@@ -55,7 +55,12 @@ def test_only_the_threshold_of_utilization_was_published() -> None:
     [
         (30.0, 900.0, None),
         (5.0, 12.0, "It is about 1.2 % of the step."),
-        (5.0, 400.0, "It is about 40.0 % of the step, but other work limits most of that time."),
+        (
+            5.0,
+            400.0,
+            "It is about 40.0 % of the step, but only this much of it can be saved or overlap with "
+            "other work.",
+        ),
         (5.0, None, None),
         (None, 12.0, None),
     ],

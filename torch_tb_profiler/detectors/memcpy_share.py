@@ -73,6 +73,7 @@ def detect(context: Context) -> Finding | None:
         spot=context.spot(
             longest["start_ns"], longest["start_ns"] + longest["dur_ns"], longest["slice"]
         ),
+        at_stake_us=context.role_ns(Role.MEMCPY) / NS_PER_US,
     )
 
 

@@ -22,8 +22,8 @@ MAX_QUOTED = 300
 SMALL_PCT = 2.0
 """A gain below this share of the step has a reason."""
 
-OTHERS_LIMIT = 3.0
-"""Time at stake of more than so many times the gain is mostly limited by other work."""
+MOSTLY_LIMITED = 3.0
+"""Of time at stake of more than so many times the gain only a small part can be saved."""
 
 
 class Spot(Struct, frozen=True):
@@ -146,9 +146,9 @@ class Finding(Struct, frozen=True):
             return None
         at_stake_pct = self.at_stake_us * NS_PER_US / step_ns * 100
         about = f"It is about {percent_text(at_stake_pct)} of the step"
-        if at_stake_pct <= OTHERS_LIMIT * max(gain_pct, 0.1):
+        if at_stake_pct <= MOSTLY_LIMITED * max(gain_pct, 0.1):
             return f"{about}."
-        return f"{about}, but other work limits most of that time."
+        return f"{about}, but only this much of it can be saved or overlap with other work."
 
 
 def plain_evidence(

@@ -114,12 +114,13 @@ interface BarProps extends Pick<Props, "title" | "help" | "parts" | "nullReason"
 
 /** Parts of a whole in few lines: the bar, and below it the parts with time one after another. */
 export function ShareBar({ title, help, subtitle, parts, nullReason, fileName, below, note }: BarProps) {
-  const present = parts.filter(({ us }) => us !== 0);
-  const scale = scaleFor("us", Math.max(0, ...present.map((part) => part.us ?? 0)));
+  const known = parts.filter(({ us }) => us !== null && us !== 0);
+  const unknown = parts.filter(({ us }) => us === null).map(({ name }) => name);
+  const scale = scaleFor("us", Math.max(0, ...known.map((part) => part.us ?? 0)));
   const text = (us: number | null) => (us === null ? NO_VALUE : withUnit(us, scale, "us"));
   const series = useHiddenSeries();
-  const shown = present.filter(({ name }) => !series.hidden.has(name));
-  const widths = shownWidths(present, series.hidden);
+  const shown = known.filter(({ name }) => !series.hidden.has(name));
+  const widths = shownWidths(known, series.hidden);
   const picture = () => savePicture(fileName, sharePicture(title, shown, widths, text));
   return (
     <section className="card share-bar" aria-label={title}>
@@ -137,15 +138,20 @@ export function ShareBar({ title, help, subtitle, parts, nullReason, fileName, b
         </div>
         {series.hidden.size === 0 && below}
         <ul className="share-line">
-          {present.map((part) => (
+          {known.map((part) => (
             <li key={part.name}>
               <SwatchToggle name={part.name} mark={<Swatch color={part.color} />} series={series} />
-              <span title={part.us === null ? nullReason : exactValue(part.us, "us")}>{text(part.us)}</span>
-              <span className="soft" title={part.pct === null ? nullReason : exactValue(part.pct, "pct")}>
+              <span title={exactValue(part.us, "us")}>{text(part.us)}</span>
+              <span className="soft" title={exactValue(part.pct, "pct")}>
                 {shareText(part.pct)}
               </span>
             </li>
           ))}
+          {unknown.length > 0 && (
+            <li className="soft" title={nullReason}>
+              Not recorded: {unknown.join(", ")}
+            </li>
+          )}
         </ul>
         {note}
       </div>

@@ -23,7 +23,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.overview.gpus import UTILIZATION
 from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.scales import duration_text, percent_text
-from torch_tb_profiler.views.schema import Fact, Table
+from torch_tb_profiler.views.schema import Table
 
 LEAST_PCT = 10.0
 """A part of the step below this is no news."""
@@ -33,9 +33,9 @@ ON_DEVICE_PCT = 2.0
 """Communication is part of the busy time if computation and it exceed that by no more."""
 
 _HOST = {
-    Role.RUNTIME: "is mostly in device API calls",
-    Role.CPU_EXEC: "mostly runs operators",
-    Role.OTHER: "is mostly outside operators",
+    Role.RUNTIME: "while the host is mostly in device API calls",
+    Role.CPU_EXEC: "while the host mostly runs operators",
+    Role.OTHER: "while the host is mostly outside operators",
 }
 _COPIES = (Role.MEMCPY, Role.MEMSET)
 _UNHIDDEN = "communication that no computation overlaps"
@@ -76,13 +76,19 @@ def verdict(
     if Role.OTHER in unknown:
         return unknown[Role.OTHER]
     if not total_ns:
-        return next((_recorded_step(fact) for fact in recorded_step_facts(trace)), None)
+        return _recorded_step(trace)
     step = _Step(
         dict(zip(Role, (costs.sum(axis=0) / total_ns * 100).tolist(), strict=True)),
         unknown,
         _whole(duration_text(total_ns / len(costs) / NS_PER_US), len(costs), is_recording),
         "of the time" if is_recording else "of the step",
     )
+    recorded = _recorded_step(trace) if is_recording else None
+    sentence = _sentence(trace, selection, gpus, step)
+    return sentence if recorded is None else f"{recorded} {sentence}"
+
+
+def _sentence(trace: Trace, selection: Selection, gpus: Table, step: _Step) -> str:
     if gpus.frame.is_empty():
         return _of_host(step)
     busy, is_communication = _busy(trace, gpus, step)
@@ -90,9 +96,12 @@ def verdict(
     return "; ".join((busy, *parts)) + "."
 
 
-def _recorded_step(fact: Fact) -> str:
-    length = duration_text(float(str(fact.value)))
-    return f"A step takes {length} (median, as the profiler recorded)."
+def _recorded_step(trace: Trace) -> str | None:
+    """The length of a step by a file of the recording."""
+    for fact in recorded_step_facts(trace):
+        length = duration_text(float(str(fact.value)))
+        return f"A step takes {length} (median, as the profiler recorded)."
+    return None
 
 
 def _whole(length: str, count: int, is_recording: bool) -> str:
@@ -131,13 +140,13 @@ def _busy(trace: Trace, gpus: Table, step: _Step) -> tuple[str, bool]:
 def _parts(gpus: Table, step: _Step) -> list[str]:
     """What the step is spent on while no GPU computes, the largest first."""
     pct, part = step.pct, step.part
-    gpu = "they wait" if gpus.frame.height > 1 else "it waits"
-    waits = f"{gpu} for the host, which {_HOST[max(_HOST, key=lambda role: pct[role])]}"
+    gpu = "they are" if gpus.frame.height > 1 else "it is"
+    waits = f"{gpu} idle {_HOST[max(_HOST, key=lambda role: pct[role])]}"
     if Role.CPU_EXEC in step.unknown:
-        waits = "no GPU work runs, and what the host did is not recorded"
+        waits = f"{gpu} idle, and what the host did is not recorded"
     texts = [
         (pct[Role.DATALOADER], "{} {} is spent loading data"),
-        (sum(pct[role] for role in _COPIES), "{} {} only copies memory"),
+        (sum(pct[role] for role in _COPIES), "for {} {} only copies run"),
         (sum(pct[role] for role in _HOST), f"for {{}} {{}} {waits}"),
     ]
     if not _is_on_devices(gpus, step):

@@ -357,7 +357,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="overview",
     title="Overview",
-    help="Where did the time of a step go, and how well were the devices used?",
+    help="What is slow, and what do I do?",
     scope="trace",
     # The checks come with the findings, which are computed separately.
     tables=(

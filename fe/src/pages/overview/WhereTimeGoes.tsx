@@ -7,6 +7,7 @@ import { visibleText } from "../../lib/visibleText";
 import { useNameMode } from "../../state/nameMode";
 import { ViewLink } from "../../ui/ViewLink";
 import { kernelLabel } from "../kernels/kernelLabel";
+import { deviceWord } from "./dashboardFacts";
 import { kernelLink, operatorLink, type Link } from "../links";
 import { requestReveal } from "../reveal";
 import type { ViewContext } from "../ViewFrame";
@@ -15,12 +16,12 @@ const SHOWN = 5;
 const MAX_CHARACTERS = 48;
 
 export function WhereTimeGoes({ context }: { readonly context: ViewContext }) {
-  const { top_operators: operators, top_kernels: kernels } = context.view.tables;
+  const { top_operators: operators, top_kernels: kernels, gpus } = context.view.tables;
   const hasDevice = operators !== undefined && operators.rows.some((row) => (numberOf(operators, row, "device_self_us") ?? 0) > 0);
   return (
     <section className="where" aria-label="Where the time goes">
       {operators !== undefined && (
-        <TopNames title={hasDevice ? "Operators by GPU time" : "Operators by host time"} table={operators} by={hasDevice ? "device_self_us" : "host_self_us"} view="operators" link={operatorLink} name="top_operators" />
+        <TopNames title={hasDevice ? `Operators by ${gpus === undefined ? "GPU" : deviceWord(gpus)} time` : "Operators by host time"} table={operators} by={hasDevice ? "device_self_us" : "host_self_us"} view="operators" link={operatorLink} name="top_operators" />
       )}
       {kernels !== undefined && <TopNames title="Kernels by time" table={kernels} by="total_us" view="kernels" link={kernelLink} name="top_kernels" />}
       <Communication context={context} />
