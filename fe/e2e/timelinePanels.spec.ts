@@ -297,3 +297,23 @@ test("where no tab opens, the range can be downloaded", async ({ guarded: page, 
   await page.getByRole("button", { name: "Download the range" }).click();
   expect((await saved).suggestedFilename()).toMatch(/^h100_bert_small.*\.json$/);
 });
+
+test("notes are written by keyboard, changed, found again in the address, and removed", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=timeline`);
+  await settled(page);
+  await page.keyboard.press("t");
+  await page.keyboard.type("a <b>note</b>");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/notes=/);
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  const text = page.getByLabel("Text of note 1");
+  await expect(text).toHaveValue("a <b>note</b>");
+  await text.fill("changed");
+  await text.press("Enter");
+  await expect(page).toHaveURL(/notes=\d+(%20|\+)changed/);
+  await page.getByRole("button", { name: "Remove note 1" }).click();
+  await expect(page).not.toHaveURL(/notes=/);
+  await expect(page.getByText("No notes yet.")).toBeVisible();
+});

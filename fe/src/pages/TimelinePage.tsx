@@ -7,9 +7,11 @@ import type { TimelineTracksAnswer } from "../generated/schema";
 import { iterationsByQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { useParams } from "../state/urlStore";
+import { recordingTitle } from "../timeline/beside";
 import { formatLevels, parseLevels } from "../timeline/levels";
 import { parseStack } from "../timeline/link";
 import { MAX_STACKED, stackOf } from "../timeline/stack";
+import { useBeside } from "../timeline/useBeside";
 import { useStackedWorkers } from "../timeline/useStackedWorkers";
 import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
@@ -33,9 +35,11 @@ export function TimelinePage({ info, target }: PageProps) {
   const stackedNames = parseStack(params["stack"]);
   const names = otherWorkers.filter((name) => stackedNames.has(name)).slice(0, MAX_STACKED - 1);
   const stacked = useStackedWorkers(trace, tracks === null ? [] : names);
+  const beside = useBeside(trace);
+  const label = beside === null || beside.others.length === 0 ? worker.name : recordingTitle({ run: target.run.name, worker: worker.name });
   const stack = useMemo(
-    () => (tracks === null || stacked === null ? null : stackOf({ worker: worker.name, query: trace, tracks, offsetNs: 0, collectives: 0 }, stacked.others)),
-    [worker.name, trace, tracks, stacked],
+    () => (tracks === null || stacked === null || beside === null ? null : stackOf({ worker: label, query: trace, tracks, offsetNs: 0, collectives: 0 }, [...stacked.others, ...beside.others])),
+    [label, trace, tracks, stacked, beside],
   );
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
@@ -46,7 +50,7 @@ export function TimelinePage({ info, target }: PageProps) {
   if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>
-      <TimelineView key={`${traceText} ${names.join(" ")}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={stacked?.problems ?? []} />
+      <TimelineView key={`${traceText} ${names.join(" ")} ${params["beside"] ?? ""} ${params["zeros"] ?? ""}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={[...(stacked?.problems ?? []), ...(beside?.problems ?? [])]} />
     </Suspense>
   );
 }

@@ -3,8 +3,11 @@ import { useState } from "react";
 
 import { navigate } from "../state/urlStore";
 import { Popover } from "../ui/Popover";
+import type { Recording } from "./beside";
+import { BesideControl } from "./BesideControl";
 import { formatStack } from "./link";
 import { MAX_STACKED } from "./stack";
+import { useRecordings } from "./useRecordings";
 
 interface Props {
   /** The worker of the page: always stacked, first. */
@@ -14,11 +17,18 @@ interface Props {
   readonly stacked: readonly string[];
 }
 
-export function StackControl({ worker, others, stacked }: Props) {
-  if (others.length === 0) return null;
+export function StackControl({ worker, others, stacked, own }: Props & { readonly own: Recording }) {
+  const recordings = useRecordings(own);
+  if (others.length === 0 && recordings.length === 0) return null;
+  const label = others.length === 0 ? "Stack" : stacked.length === 0 ? "Stack ranks" : `${stacked.length + 1} ranks stacked`;
   return (
-    <Popover label={stacked.length === 0 ? "Stack ranks ▾" : `${stacked.length + 1} ranks stacked ▾`} title="Draw several workers below each other, on one clock">
-      {(close) => <StackForm worker={worker} others={others} stacked={stacked} onDone={close} />}
+    <Popover label={`${label} ▾`} title="Draw several ranks below each other on one clock, or another recording below this one">
+      {(close) => (
+        <>
+          {others.length > 0 && <StackForm worker={worker} others={others} stacked={stacked} onDone={close} />}
+          <BesideControl others={recordings} onDone={close} />
+        </>
+      )}
     </Popover>
   );
 }

@@ -13,7 +13,7 @@ import { NotesPanel } from "./NotesPanel";
 import { parseNotes, parsePosition, type Note } from "./notes";
 import { parseOver } from "./rangeTracks";
 import { SlicePanel } from "./SlicePanel";
-import { fromPart, inPart, type Stack, type StackPart } from "./stack";
+import { fromPart, inPart, partOfWorker, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
 import { openOnWorker, type FollowedSlice } from "./useFollowedSlice";
@@ -87,8 +87,11 @@ function Selected({ stage, stack, state, followed, id }: Props & { readonly id: 
   const { active } = state;
   const { slice } = followed;
   const share = stage === null || slice === null ? null : shareOfStep(stage, slice.track, slice.start_ns, slice.start_ns + slice.dur_ns);
-  const isStacked = (worker: string) => stack.parts.some((part) => part.worker === worker);
-  const onPeer = (worker: string, peer: number) => (isStacked(worker) ? followed.go(peer, worker) : openOnWorker(worker, peer));
+  const onPeer = (worker: string, peer: number) => {
+    const part = partOfWorker(stack, active, worker);
+    if (part === undefined) openOnWorker(active, worker, peer);
+    else followed.go(peer, part.worker);
+  };
   return (
     <SlicePanel
       trace={active.query}

@@ -108,7 +108,7 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
         helpOpen={helpOpen}
         search={<SearchField field={searchField} text={find.text} result={find.result} workers={stack.parts.length} onSearch={find.search} onStep={find.step} onLeave={focusStage} />}
         levels={<LevelsControl stack={stack} />}
-        stacking={<StackControl worker={stack.parts[0].worker} others={otherWorkers} stacked={stack.parts.slice(1).map(({ worker }) => worker)} />}
+        stacking={<StackControl worker={target.worker.name} others={otherWorkers} stacked={stack.parts.map(({ worker }) => worker).filter((name) => otherWorkers.includes(name))} own={{ run: target.run.name, worker: target.worker.name, span: target.span.name }} />}
         onMode={(next) => writeAddress({ colors: next === "category" ? null : next })}
         onDragMode={setDragMode}
         onHelp={setHelpOpen}

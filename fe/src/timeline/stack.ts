@@ -25,6 +25,8 @@ export interface StackedWorker {
   readonly offsetNs: number | null;
   /** How many collectives the offset is measured on. */
   readonly collectives: number;
+  /** Of another recording: which of its moments is drawn where. */
+  readonly zero?: string;
 }
 
 export interface StackPart {
@@ -73,7 +75,7 @@ export function stackOf(first: StackedWorker, others: readonly StackedWorker[] =
   const parts = [partFor(first), ...others.map(partFor)] as const;
   return {
     parts: [parts[0], ...parts.slice(1)],
-    groups: parts.flatMap((part, index) => groupsOf(part, workers[index]?.collectives ?? 0)),
+    groups: parts.flatMap((part, index) => groupsOf(part, workers[index])),
     tracks: parts.flatMap(tracksOf),
     endNs: Math.max(...parts.map(({ shiftNs, tracks }) => shiftNs + tracks.end_ns)),
     originUs: first.tracks.origin_us - parts[0].shiftNs / 1000,
@@ -85,11 +87,11 @@ function singleWorker({ worker, query, tracks }: StackedWorker): Stack {
   return { parts: [part], groups: tracks.groups, tracks: tracks.tracks, endNs: tracks.end_ns, originUs: tracks.origin_us };
 }
 
-function groupsOf(part: StackPart, collectives: number): TrackGroup[] {
+function groupsOf(part: StackPart, of: StackedWorker | undefined): TrackGroup[] {
   const key = part.prefix + SHOWN;
   const common = { kind: "process", device: null } as const;
   return [
-    { ...common, key, title: part.worker, note: clockNote(part, collectives) },
+    { ...common, key, title: part.worker, note: of?.zero === undefined ? clockNote(part, of?.collectives ?? 0) : { text: "own zero", warns: false, help: of.zero } },
     { ...common, key: part.prefix + FOLDED, title: "Other tracks", parent: key, collapsed: true },
   ];
 }
@@ -132,6 +134,11 @@ export function partOf(stack: Stack, trackKey: string): StackPart {
   return stack.parts.find(({ prefix }) => trackKey.startsWith(prefix)) ?? stack.parts[0];
 }
 
+/** The part of another worker of the same run; undefined where it is not stacked. */
+export function partOfWorker(stack: Stack, { query }: StackPart, worker: string): StackPart | undefined {
+  return stack.parts.find((each) => each.query["worker"] === worker && each.query["run"] === query["run"]);
+}
+
 /** A slice from the server's answer with the track and time that it has on screen. */
 export function onScreen(part: StackPart, slice: TimelineSlicePayload): TimelineSlicePayload {
   return { ...slice, track: part.prefix + slice.track, start_ns: slice.start_ns + part.shiftNs };
@@ -142,7 +149,7 @@ export function arrowsOnScreen(stack: Stack, part: StackPart, flows: readonly Ti
   return flows.flatMap((flow) => {
     const source = onScreen(part, flow.source);
     if (flow.worker === null) return [{ ...flow, source, target: onScreen(part, flow.target) }];
-    const targetPart = stack.parts.find(({ worker }) => worker === flow.worker);
+    const targetPart = partOfWorker(stack, part, flow.worker);
     if (targetPart === undefined) return [];
     // Each worker is drawn by its own clock; the answer's times are aligned on this one collective.
     return [{ ...flow, source, target: onScreen(targetPart, { ...flow.target, start_ns: flow.target.start_ns - flow.moved_ns }) }];

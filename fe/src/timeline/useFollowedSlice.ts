@@ -9,7 +9,7 @@ import { announce } from "./announce";
 import { sameNameInStack } from "./findInStack";
 import { uncover, type Folding, type Layout } from "./layout";
 import { foldingPatch } from "./link";
-import { arrowsOnScreen, onScreen, partOf, type Stack, type StackPart } from "./stack";
+import { arrowsOnScreen, onScreen, partOf, partOfWorker, type Stack, type StackPart } from "./stack";
 import type { Stage } from "./stage";
 import type { TimelineState } from "./useTimelineState";
 import { fitRange, reveal, spanNs } from "./viewport";
@@ -105,10 +105,11 @@ export function useFollowedSlice(stage: Stage | null, stack: Stack, part: StackP
         return;
       }
       announce(`${STEP_TITLES[step.kind]}: ${visibleText(step.slice.name)}`);
-      if (step.worker === null || stack.parts.some(({ worker }) => worker === step.worker)) go(step.slice.id, step.worker ?? undefined);
-      else openOnWorker(step.worker, step.slice.id);
+      const target = step.worker === null ? part : partOfWorker(stack, part, step.worker);
+      if (target !== undefined) go(step.slice.id, target.worker);
+      else if (step.worker !== null) openOnWorker(part, step.worker, step.slice.id);
     },
-    [stack, flows, go],
+    [stack, part, flows, go],
   );
   return { slice, flows, arrows, pick, go, same, follow };
 }
@@ -125,8 +126,8 @@ export const STEP_TITLES: Readonly<Record<TimelineStepKind, string>> = {
 };
 
 /** Opens another worker of the run on one of its slices. */
-export function openOnWorker(worker: string, slice: number): void {
-  navigate({ worker, slice: String(slice), on: null, at: null, range: null, over: null });
+export function openOnWorker({ query }: StackPart, worker: string, slice: number): void {
+  navigate({ run: String(query["run"]), worker, slice: String(slice), on: null, at: null, range: null, over: null });
 }
 
 /** Every worker has its own slice ids. */
