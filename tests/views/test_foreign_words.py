@@ -60,7 +60,7 @@ def texts(view: View) -> Iterator[str]:
     for fact in view.facts:
         yield from (fact.title, fact.scope or "", fact.help, fact.reason or "")
     for note in view.notes:
-        if note.kind == "quality":
+        if "same_time" not in note.evidence:  # else it may quote names of the trace
             yield note.text
         yield str(note.evidence.get("title", ""))
         yield str(note.evidence.get("links", ""))

@@ -46,6 +46,9 @@ _PROSE = {
 }
 """Tables → the columns whose cells contain device terms."""
 
+_OF_DETECTOR = "same_time"
+"""Part of the evidence of what detectors find, whose texts have these terms already."""
+
 _DEVICE = "device"
 """Key of columns with the device of a row: its number or its name."""
 
@@ -122,7 +125,7 @@ class _Words:
             evidence["title"] = self._kind.localize(title)
         if isinstance(table := evidence.get("table"), dict):
             evidence["table"] = self._declaration(table)
-        is_in_terms = note.kind == "advice" and self._kind.device == GPU
+        is_in_terms = _OF_DETECTOR in evidence and self._kind.device == GPU
         text = note.text if is_in_terms else self._kind.localize(note.text)
         return replace(note, text=text, evidence=evidence)
 

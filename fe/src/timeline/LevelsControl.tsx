@@ -12,7 +12,7 @@ export function LevelsControl({ stack }: { readonly stack: Stack }) {
   const isOn = LEVELLED.some((name) => depths[name] > 0);
   const isMissing = (name: Levelled) => depths[name] > 0 && !stack.tracks.some(({ key, lanes }) => key.includes(`levels.${name}.`) && lanes > 0);
   return (
-    <Popover label={isOn ? "Levels shown ▾" : "Levels ▾"} title="Modules, user ranges and scopes of operators (MindSpore) as tracks by level, on the host and on the GPUs">
+    <Popover label={isOn ? "Levels shown ▾" : "Levels ▾"} title="Modules, user ranges and scopes of operators (MindSpore) as tracks by level, on the host and on devices">
       {() => (
         <div className="menu">
           {LEVELLED.map((name) => (
@@ -28,7 +28,7 @@ export function LevelsControl({ stack }: { readonly stack: Stack }) {
               {isMissing(name) && <small className="soft">none recorded</small>}
             </label>
           ))}
-          <small className="soft">On a GPU, a call spans from the first start to the last end of the work it launched.</small>
+          <small className="soft">On a device, a call spans from the first start to the last end of the work it launched.</small>
         </div>
       )}
     </Popover>

@@ -28,7 +28,10 @@ def answer(view: View) -> str | None:
 
 def _passes(row: dict[str, float | None], side: str) -> str:
     backward = row[f"backward_{side}_self_us"]
-    return f", {duration_text(backward)} of it backward" if backward else ""
+    if not backward:
+        return ""
+    share = duration_text(backward)
+    return f", {'all' if share == duration_text(row['own_us'] or 0.0) else share} of it backward"
 
 
 def _covered(view: View) -> str | None:

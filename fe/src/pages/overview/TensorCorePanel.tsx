@@ -2,7 +2,7 @@
 import type { Fact, Table } from "../../api/types";
 import { ShareCard } from "../../chart/ShareCard";
 import { formatValue } from "../../lib/format";
-import { classParts, wholeOf } from "./categories";
+import { classParts, matrixUnit, wholeOf } from "./categories";
 import { PartsNote } from "./PartsNote";
 
 interface Props {
@@ -16,7 +16,7 @@ export function TensorCorePanel({ classes, efficiency, fileName }: Props) {
   return (
     <div data-table="operator_classes_share">
       <ShareCard
-        title="Tensor Core use"
+        title={`${matrixUnit(classes)} use`}
         help={classes.help}
         parts={classParts(classes)}
         totalUs={wholeOf(classes)}

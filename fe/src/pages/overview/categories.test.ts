@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { Column, Scalar, Table } from "../../api/types";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
-import { classParts, hasTensorCoreClasses, maybeTensorCoreUs, resourceParts, wholeOf, withClassTitles } from "./categories";
+import { classParts, hasTensorCoreClasses, matrixUnit, maybeTensorCoreUs, resourceParts, wholeOf, withClassTitles } from "./categories";
 
 const column = (key: string): Column => ({ key, title: key, type: "number", unit: null, help: "", ...PLAIN_COLUMN });
 const table = (keys: string[], ...rows: Scalar[][]): Table => ({
@@ -24,6 +24,18 @@ it("gives resources their titles and colours, and leaves unknown ones unchanged"
     ["new", 5, 50],
   ]);
   expect(parts[0]?.color).toBe("--cat-tensor-core");
+});
+
+it("calls matrix units what the devices call them", () => {
+  const classes = table(["class", "gpu_time_us", "gpu_time_pct"], ["using_tensor_cores", 5, 50]);
+  const unknown = { ...column("tensor_core_unknown_us"), title: "Cube Use Unknown" };
+  const npu = { ...classes, help: "Kernels that use Cube units (matrix products), and others.", columns: [...classes.columns, unknown] };
+  expect(matrixUnit(npu)).toBe("Cube");
+  expect(classParts(npu)[0]?.name).toBe("Using Cube units");
+  expect(withClassTitles(npu).rows[0]?.[0]).toBe("Using Cube units");
+  const resources = table(["category", "duration_us", "pct"], ["tensor_core", 5, 50]);
+  expect(resourceParts({ ...resources, columns: [...resources.columns, unknown] })[0]?.name).toBe("Cube kernels");
+  expect(classParts(classes)[0]?.name).toBe("Using Tensor Cores");
 });
 
 it("excludes the total from the parts", () => {

@@ -4,21 +4,38 @@ import { colorVariable } from "../../chart/palette";
 import type { SharePart } from "../../chart/ShareCard";
 import { numberOf, textOf } from "../../lib/rows";
 
+/** What a matrix unit of the devices is called, from the title of the column about their use: "Tensor Core", or "Cube" of Ascend. */
+export function matrixUnit(table: Pick<Table, "columns">): string {
+  const title = table.columns.find(({ key }) => key === "tensor_core_unknown_us")?.title;
+  return title?.replace(/ Use Unknown$/, "") ?? "Tensor Core";
+}
+
+/** The same of several, from the help of the table: "kernels using Tensor Cores (matrix units), …". */
+function matrixUnits(table: Pick<Table, "columns" | "help">): string {
+  return /\bus(?:e|ing) ([^,(]*[^,( ])/.exec(table.help)?.[1] ?? `${matrixUnit(table)}s`;
+}
+
 const RESOURCE_TITLES: Readonly<Record<string, string>> = {
-  tensor_core: "Tensor Core kernels",
   other_kernels: "Other kernels",
   memory: "Memory",
   cpu: "CPU",
   other: "Other",
 };
 
-export const CLASS_TITLES: Readonly<Record<string, string>> = {
+const CLASS_TITLES: Readonly<Record<string, string>> = {
   all: "All",
-  using_tensor_cores: "Using Tensor Cores",
   eligible_not_using: "Eligible, unused",
   memory: "Copies and memsets",
   other: "Other",
 };
+
+function resourceTitle(table: Table, key: string): string {
+  return key === "tensor_core" ? `${matrixUnit(table)} kernels` : (RESOURCE_TITLES[key] ?? key);
+}
+
+function classTitle(table: Table, key: string): string {
+  return key === "using_tensor_cores" ? `Using ${matrixUnits(table)}` : (CLASS_TITLES[key] ?? key);
+}
 
 /** Classes have the colours of the corresponding resources. */
 const CLASS_COLORS: Readonly<Record<string, string>> = {
@@ -33,7 +50,7 @@ export function resourceParts(table: Table): SharePart[] {
   return table.rows.map((row) => {
     const key = textOf(table, row, "category");
     return {
-      name: RESOURCE_TITLES[key] ?? key,
+      name: resourceTitle(table, key),
       us: numberOf(table, row, "duration_us"),
       pct: numberOf(table, row, "pct"),
       color: colorVariable(key),
@@ -54,7 +71,7 @@ export function classParts(table: Table): SharePart[] {
     .map((row) => {
       const key = textOf(table, row, "class");
       return {
-        name: CLASS_TITLES[key] ?? key,
+        name: classTitle(table, key),
         us: numberOf(table, row, "gpu_time_us"),
         pct: numberOf(table, row, "gpu_time_pct"),
         color: colorVariable(CLASS_COLORS[key] ?? key),
@@ -70,7 +87,7 @@ export function hasTensorCoreClasses(classes: Table | undefined): classes is Tab
 /** A table with titles of classes instead of keys. */
 export function withClassTitles(table: Table): Table {
   const index = table.columns.findIndex((column) => column.key === "class");
-  const titled = (row: Row): Scalar[] => row.map((cell, at) => (at === index ? (CLASS_TITLES[String(cell)] ?? cell) : cell));
+  const titled = (row: Row): Scalar[] => row.map((cell, at) => (at === index && typeof cell === "string" ? classTitle(table, cell) : cell));
   return { ...table, rows: table.rows.map(titled) };
 }
 
