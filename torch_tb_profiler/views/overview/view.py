@@ -357,7 +357,7 @@ def _missing(trace: Trace) -> str | None:
 SPEC = ViewSpec(
     name="overview",
     title="Overview",
-    help="What is slow, and what do I do?",
+    help="What is slow in this recording, and what can be done about it?",
     scope="trace",
     # The checks come with the findings, which are computed separately.
     tables=(
