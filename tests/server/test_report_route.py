@@ -46,6 +46,14 @@ def test_only_the_chosen_views_and_tables_are_in_it(client: Client) -> None:
     assert _report(client, views="nonsense").status_code == 404
 
 
+def test_notes_of_the_timeline_are_in_it_with_their_picture(client: Client) -> None:
+    notes = "100000000 why <b>here</b>?\n150000000@17 and here\nmalformed"
+    page = _report(client, views="idle", notes=notes).text
+    assert "why &lt;b&gt;here&lt;/b&gt;?" in page
+    assert "at 150 ms" in page
+    assert "malformed" not in page
+
+
 def test_a_comparison(client: Client) -> None:
     other = {f"baseline_{key}": value for key, value in RUN.items()}
     page = _report(client, span="2", baseline_span="1", **other).text

@@ -33,13 +33,13 @@ class ReportContents(Struct, frozen=True):
         results: The views, each with the rows that were asked for; the first one answers what the
             report is about.
         sources: The files, for a comparison the baseline first.
-        picture: The stretch of the timeline that shows the first finding; None without a timeline.
+        pictures: Stretches of the timeline: of the first finding, and of the notes of a person.
         address: Where the pages show it live, or the command that serves them; None for neither.
         recordings: The first view of all recordings, if the report is that of one of several.
     """
 
     results: tuple[ViewResult, ...]
     sources: tuple[ReportSource, ...] = ()
-    picture: Picture | None = None
+    pictures: tuple[Picture, ...] = ()
     address: str | None = None
     recordings: tuple[ViewResult, ...] = ()

@@ -18,6 +18,7 @@ from torch_tb_profiler.requests.questions import ViewRequest
 from torch_tb_profiler.requests.report import ReportContents
 from torch_tb_profiler.server.responses import data_response
 from torch_tb_profiler.server.site import WAIT_S, Site
+from torch_tb_profiler.views.timeline.notes import parse_notes
 
 HTML_TYPE = "text/html; charset=utf-8"
 FILE_NAME = "report.html"
@@ -37,7 +38,8 @@ def _contents(site: Site, request: Request, question: ViewRequest) -> ReportCont
     if question.baseline is not None:
         return comparison_contents(site.catalog, question, tables, wait_s=WAIT_S)
     views = _names(parameters.text(request.args, "views")) or DEFAULT_VIEWS
-    return report_contents(site.catalog, question.subject, views, tables, wait_s=WAIT_S)
+    notes = parse_notes(parameters.text(request.args, "notes") or "")
+    return report_contents(site.catalog, question.subject, views, tables, notes, wait_s=WAIT_S)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

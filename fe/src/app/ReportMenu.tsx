@@ -105,7 +105,7 @@ function SaveReport({ query, subject, onDone }: SaveProps) {
 }
 
 function reportQuery(target: Target, params: Params): Query {
-  return { ...traceQuery(target), ...selectionQuery(params), address: pageAddress() };
+  return { ...traceQuery(target), ...selectionQuery(params), notes: params["notes"], address: pageAddress() };
 }
 
 function baselineQuery(params: Params): Query {

@@ -19,6 +19,7 @@ from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.report import ReportContents, ReportSource
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.schema import Line, Series, Table
+from torch_tb_profiler.views.timeline.picture import Box, Picture, PictureNote, PictureTrack
 
 SAFE_TAGS = {
     *("html", "head", "meta", "title", "style", "body", "nav", "section", "details", "summary"),
@@ -37,7 +38,11 @@ def _hostile() -> ReportContents:
     other = replace(SPEC, name="other")
     results = (ViewResult(SPEC, view, subject), ViewResult(other, view, subject))
     source = ReportSource(HOSTILE, HOSTILE, 1000, HOSTILE, 0.0)
-    return ReportContents(results, (source,), None, "javascript:alert(1)")
+    box = Box(0, 10, "kernel", HOSTILE)
+    track = PictureTrack(HOSTILE, HOSTILE, ((box,),))
+    note = PictureNote(5, HOSTILE, HOSTILE)
+    shown = Picture(HOSTILE, 0, 10, (2, 8), (track,), (note,))
+    return ReportContents(results, (source,), (shown,), "javascript:alert(1)")
 
 
 def test_nothing_of_hostile_names_becomes_markup() -> None:

@@ -22,7 +22,8 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import complete
 from torch_tb_profiler.views.schema import View
-from torch_tb_profiler.views.timeline.picture import Picture, picture
+from torch_tb_profiler.views.timeline.notes import TimelineNote
+from torch_tb_profiler.views.timeline.picture import Picture, picture, picture_of_notes
 
 DEFAULT_VIEWS = ("overview", "operators", "kernels", "idle", "memory", "distributed")
 """The views of a report where nobody chose others; those without data are left out."""
@@ -39,6 +40,7 @@ def report_contents(
     subject: Subject,
     views: Sequence[str] = DEFAULT_VIEWS,
     tables: Sequence[str] = (),
+    notes: Sequence[TimelineNote] = (),
     *,
     wait_s: float | None = 0.0,
 ) -> ReportContents:
@@ -49,6 +51,7 @@ def report_contents(
         subject: The recording and the selection.
         views: Names of the views, in order; the overview is always the first.
         tables: Names of the only tables of the views that are wanted; empty for all.
+        notes: What a person wrote on the timeline, in order of time.
         wait_s: As for :func:`view_result`.
 
     Raises:
@@ -67,11 +70,11 @@ def report_contents(
         results.append(replace(result, view=_with_all_rows(result.view, tables, name)))
     if not results:  # its error says what was read instead
         view_result(catalog, ViewRequest(FIRST_VIEW, subject), wait_s=wait_s)
-    return ReportContents(
-        tuple(results),
-        (source_of(file, trace),),
-        _picture(file, trace, subject.selection, results),
-    )
+    worst = _picture(file, trace, subject.selection, results)
+    pictures = [worst] if worst is not None else []
+    if notes and trace.slices.height:
+        pictures.append(picture_of_notes(trace, notes))
+    return ReportContents(tuple(results), (source_of(file, trace),), tuple(pictures))
 
 
 def comparison_contents(

@@ -69,8 +69,8 @@ def _body(contents: ReportContents, first: ViewResult, heading: str) -> Iterable
     yield _contents_list(contents.results[1:])
     yield _step(first)
     yield _findings(first, shown)
-    if contents.picture is not None and contents.picture.tracks:
-        yield _card("On the timeline", timeline_markup(contents.picture))
+    drawn = [picture for picture in contents.pictures if picture.tracks]
+    yield _card("On the timeline", *map(timeline_markup, drawn))
     yield _where_time_goes(first, shown)
     for result in contents.results[1:]:
         yield _section(result, shown, room_bytes)

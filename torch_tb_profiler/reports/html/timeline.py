@@ -40,6 +40,9 @@ def timeline_markup(picture: Picture) -> Markup:
         height=y - _AXIS + 4,
         class_="spot",
     )
+    flags = [
+        _flag(number, note.time_ns, picture) for number, note in enumerate(picture.notes, start=1)
+    ]
     length_us = (picture.mark_ns[1] - picture.mark_ns[0]) / NS_PER_US
     title = f"{picture.title}: {duration_text(length_us)}, framed"
     return element(
@@ -50,11 +53,34 @@ def timeline_markup(picture: Picture) -> Markup:
             *_axis(picture, y),
             *shapes,
             frame,
+            *flags,
             viewBox=f"0 0 {_WIDTH} {number(y + 2)}",
             role="img",
             aria_label=title,
         ),
+        _notes(picture),
     )
+
+
+def _flag(number: int, time_ns: int, picture: Picture) -> Markup:
+    x = _x(time_ns, picture)
+    pole = element("line", x1=x, x2=x, y1=14, y2=_AXIS + 4, class_="pole")
+    return element("g", pole, element("text", str(number), x=x + 2, y=_AXIS, class_="flag"))
+
+
+def _notes(picture: Picture) -> Markup | None:
+    if not picture.notes:
+        return None
+    items = [
+        element(
+            "li",
+            f"{note.text} ",
+            element("small", f"at {duration_text(note.time_ns / NS_PER_US)}"),
+            element("small", f", on {note.slice_name}") if note.slice_name else None,
+        )
+        for note in picture.notes
+    ]
+    return element("ol", *items, class_="notes")
 
 
 def _x(time_ns: float, picture: Picture) -> float:

@@ -6,10 +6,11 @@ boxes at most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -17,6 +18,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 from torch_tb_profiler.views.timeline.names import name_text
+from torch_tb_profiler.views.timeline.notes import TimelineNote
 from torch_tb_profiler.views.timeline.placed_slices import placed
 from torch_tb_profiler.views.timeline.screen import Screen, Viewport, screen
 from torch_tb_profiler.views.timeline.tracks import TimelineTrack, TrackKind
@@ -68,6 +70,15 @@ class PictureTrack(Struct, frozen=True):
     lanes: tuple[tuple[Box, ...], ...]
 
 
+class PictureNote(Struct, frozen=True):
+    """A note of a person: its time in ns from the timeline's origin, the name of the slice it is
+    on (None for a moment), and its text."""
+
+    time_ns: int
+    slice_name: str | None
+    text: str
+
+
 class Picture(Struct, frozen=True):
     """What a report draws.
 
@@ -77,6 +88,7 @@ class Picture(Struct, frozen=True):
         end_ns: Its end.
         mark_ns: Start and end of the stretch it is about.
         tracks: From top to bottom.
+        notes: Of a picture that shows notes, in order of time.
     """
 
     title: str
@@ -84,6 +96,31 @@ class Picture(Struct, frozen=True):
     end_ns: int
     mark_ns: tuple[int, int]
     tracks: tuple[PictureTrack, ...]
+    notes: tuple[PictureNote, ...] = ()
+
+
+def picture_of_notes(trace: Trace, notes: Sequence[TimelineNote]) -> Picture:
+    """The stretch from the first to the last of ``notes``, which are in order of time and at least
+    one; a single one is shown with a tenth of the recording around it."""
+    shown = timeline(trace)
+    start_ns, end_ns = notes[0].time_ns, notes[-1].time_ns
+    if start_ns == end_ns:
+        around_ns = max(1, shown.end_ns // 20)
+        start_ns, end_ns = max(0, start_ns - around_ns), start_ns + around_ns
+    drawn = picture(trace, "Notes", start_ns, end_ns, None)
+    return replace(
+        drawn,
+        notes=tuple(
+            PictureNote(note.time_ns, _name_of_slice(shown, note.slice), note.text)
+            for note in notes
+        ),
+    )
+
+
+def _name_of_slice(shown: Timeline, slice_id: int | None) -> str | None:
+    if slice_id is None or slice_id >= shown.trace.slices.height:
+        return None
+    return _name(shown, slice_id, 0)
 
 
 def picture(trace: Trace, title: str, start_ns: int, end_ns: int, slice_id: int | None) -> Picture:
