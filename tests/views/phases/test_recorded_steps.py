@@ -54,6 +54,24 @@ def test_ours_stand_beside_what_the_file_tells() -> None:
     assert set(made.frame["source"]) == {SUMS.source}
 
 
+def test_differences_are_named_with_the_reason_where_it_is_known() -> None:
+    row = {
+        "step": "1", "computing_us": 40, "communication_not_overlapped_us": 30,
+        "overlapped_us": 10, "free_us": 20, "preparing_us": 10,
+    }  # fmt: skip
+    side = side_table("recorded_steps", "step_trace_time.csv", [row])
+    notes = phases(recorded(STEPS, side=[side]), Selection()).notes
+    (note,) = (note for note in notes if note.code == "recorded_differs")
+    assert note.text == (
+        "step_trace_time.csv and the events differ on Overlapped (10.0 µs, 20.0 µs here), Free "
+        "(20.0 µs, 30.0 µs here); they agree within 1 % on Computing, Communication Exposed. Steps "
+        "here begin on the host, so Free includes Preparing (10.0 µs)."
+    )
+    same = side_table("recorded_steps", "a.csv", [{"step": "1", "computing_us": 40}])
+    notes = phases(recorded(STEPS, side=[same]), Selection()).notes
+    assert "recorded_differs" not in {note.code for note in notes}
+
+
 def test_the_selected_steps() -> None:
     made = table(recorded(STEPS, side=[SUMS]), selection=Selection(steps="1"))
     assert made.frame["step"].to_list() == ["1"]

@@ -35,6 +35,7 @@ from torch_tb_profiler.views.backward_note import backward_note
 from torch_tb_profiler.views.phases import PARAMETERS
 from torch_tb_profiler.views.phases.answer import answer
 from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
+from torch_tb_profiler.views.phases.recorded_differences import difference_notes
 from torch_tb_profiler.views.phases.recorded_steps import (
     RECORDED_STEP_TRACE,
     RECORDED_STEPS,
@@ -94,6 +95,7 @@ def phases(trace: Trace, selection: Selection, *, domain: str | None = None) -> 
         *communication_notes(trace),
         *_notes(trace, selection, work),
         *backward_note(trace, selection),
+        *difference_notes(recorded),
     )
     return View(
         tables={table.spec.name: table for table in tables},
