@@ -975,6 +975,7 @@ export const VIEWS = {
       "kernels": ["name", "paired_with", "pair_confidence_pct", "pair_reason", "baseline_calls", "candidate_calls", "delta_calls", "delta_calls_pct", "baseline_total_us", "candidate_total_us", "delta_total_us", "delta_total_pct", "confidence_total_pct", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "short_name", "demangled_name"],
       "modules": ["path", "parent", "baseline_name", "candidate_name", "baseline_occurrences", "candidate_occurrences", "delta_occurrences", "delta_occurrences_pct", "baseline_host_total_us", "candidate_host_total_us", "delta_host_total_us", "delta_host_total_pct", "confidence_host_total_pct", "baseline_host_self_us", "candidate_host_self_us", "delta_host_self_us", "delta_host_self_pct", "baseline_device_total_us", "candidate_device_total_us", "delta_device_total_us", "delta_device_total_pct", "confidence_device_total_pct", "baseline_device_self_us", "candidate_device_self_us", "delta_device_self_us", "delta_device_self_pct", "baseline_backward_host_total_us", "candidate_backward_host_total_us", "delta_backward_host_total_us", "delta_backward_host_total_pct", "baseline_backward_device_total_us", "candidate_backward_device_total_us", "delta_backward_device_total_us", "delta_backward_device_total_pct"],
       "memory": ["device", "measure", "baseline_size_bytes", "candidate_size_bytes", "delta_size_bytes", "delta_size_pct"],
+      "memory_parts": ["device", "grouping", "name", "baseline_size_bytes", "candidate_size_bytes", "delta_size_bytes", "delta_size_pct"],
       "throughput": ["measure", "baseline_mean_us", "candidate_mean_us", "delta_mean_us", "delta_mean_pct", "delta_mean_low_us", "delta_mean_high_us", "confidence_mean_pct", "baseline_median_us", "candidate_median_us", "delta_median_us", "delta_median_pct", "confidence_median_pct", "baseline_rate_per_s", "candidate_rate_per_s", "delta_rate_per_s", "delta_rate_pct", "confidence_rate_pct", "baseline_steps", "candidate_steps"],
     },
   },
@@ -2759,6 +2760,16 @@ export interface CompareMemoryRow {
   delta_size_pct: number | null;
 }
 
+export interface CompareMemoryPartsRow {
+  device: string | null;
+  grouping: string | null;
+  name: string | null;
+  baseline_size_bytes: number | null;
+  candidate_size_bytes: number | null;
+  delta_size_bytes: number | null;
+  delta_size_pct: number | null;
+}
+
 export interface CompareThroughputRow {
   measure: string | null;
   baseline_mean_us: number | null;
@@ -3056,6 +3067,7 @@ export interface Rows {
     "kernels": CompareKernelsRow;
     "modules": CompareModulesRow;
     "memory": CompareMemoryRow;
+    "memory_parts": CompareMemoryPartsRow;
     "throughput": CompareThroughputRow;
   };
   "summary": {

@@ -124,7 +124,7 @@ const PAGES: readonly Page[] = [
       { id: "steps", title: "Steps", view: "compare", tables: ["steps", "phases"] },
       { id: "operators", title: "Operators", view: "compare", tables: ["operators", "modules"] },
       { id: "kernels", title: "Kernels", view: "compare", tables: ["kernels"] },
-      { id: "memory", title: "Memory", view: "compare", tables: ["memory"] },
+      { id: "memory", title: "Memory", view: "compare", tables: ["memory", "memory_parts"] },
     ],
   },
 ];

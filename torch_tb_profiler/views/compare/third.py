@@ -23,10 +23,11 @@ _KEYS = {
     "kernels": ("name",),
     "modules": ("path",),
     "memory": ("device", "measure"),
+    "memory_parts": ("device", "grouping", "name"),
 }
 """Tables that have a third side, and what their rows are matched by."""
 
-_LONE_IS_ZERO = frozenset({"operators", "kernels", "modules"})
+_LONE_IS_ZERO = frozenset({"operators", "kernels", "modules", "memory_parts"})
 _COMPARED = re.compile(r"candidate_\w+|delta_\w+|confidence_\w+|paired_with")
 _FACTS = ("delta_total_us", "delta_total_pct", "confidence_total_pct", "candidate_steps")
 

@@ -33,6 +33,7 @@ from torch_tb_profiler.views.compare.explanation import (
 )
 from torch_tb_profiler.views.compare.facts import LEADING, comparison_facts
 from torch_tb_profiler.views.compare.memory import MEMORY, compared_memory, measured_memory
+from torch_tb_profiler.views.compare.memory_parts import MEMORY_PARTS, compared_parts
 from torch_tb_profiler.views.compare.module_table import (
     MODULES,
     compared_modules,
@@ -155,6 +156,7 @@ def _tables(
         ),
         modules[0],
         compared_memory((measured_memory(bases[0]), measured_memory(bases[1]))),
+        compared_parts(bases),
     )
     throughput = compared_throughput(bases[0].trace, bases[1].trace)
     unsure = no_confidence(around)
@@ -167,7 +169,7 @@ def _tables(
 
 
 def _missing(trace: Trace) -> str | None:
-    is_empty = trace.slices.is_empty() and not is_report(trace)
+    is_empty = trace.slices.is_empty() and trace.memory.is_empty() and not is_report(trace)
     return "The recording holds no events." if is_empty else None
 
 
@@ -187,6 +189,7 @@ SPEC = ViewSpec(
         KERNELS,
         MODULES,
         MEMORY,
+        MEMORY_PARTS,
         THROUGHPUT,
     ),
     function=compare,

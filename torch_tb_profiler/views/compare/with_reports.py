@@ -36,6 +36,7 @@ from torch_tb_profiler.views.compare.explained import DRILL_DOWN, EXPLAINED
 from torch_tb_profiler.views.compare.explanation import with_shares_of_total
 from torch_tb_profiler.views.compare.facts import comparison_facts
 from torch_tb_profiler.views.compare.memory import compared_memory, measured_memory
+from torch_tb_profiler.views.compare.memory_parts import MEMORY_PARTS
 from torch_tb_profiler.views.compare.module_table import compared_modules
 from torch_tb_profiler.views.compare.name_tables import KERNELS, OPERATORS, compared_names
 from torch_tb_profiler.views.compare.phases import PHASES
@@ -172,7 +173,7 @@ def compare_reports(
 
 def _empty_tables() -> list[Table]:
     """The tables that need the events of both sides."""
-    specs = (PHASES, EXPLAINED, DRILL_DOWN, THROUGHPUT)
+    specs = (PHASES, EXPLAINED, DRILL_DOWN, MEMORY_PARTS, THROUGHPUT)
     return [
         Table(
             replace(spec, when_empty="A side is a report, which has no events."),
