@@ -50,12 +50,19 @@ def test_every_option_of_every_command_is_documented() -> None:
                 assert option in ("-h", "--help") or f"`{option}" in text, f"{name} {option}"
 
 
-def test_every_view_has_a_chapter_with_its_question() -> None:
+def test_the_guide_has_the_question_of_every_view_below_a_heading_of_its_page() -> None:
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    flat = " ".join(text.split())
+    chapters = [" ".join(chapter.split()) for chapter in re.split(r"\n(?=#{2,3} )", text)]
     for spec in all_views().values():
-        assert f"\n## {spec.title}\n" in text
-        assert spec.help in flat, spec.name
+        assert sum(spec.help in chapter for chapter in chapters) == 1, spec.name
+    # The pages as the rail lists them, and their tabs.
+    pages = (ROOT / "fe" / "src" / "pages" / "pages.ts").read_text(encoding="utf-8")
+    titles = re.findall(r'title: "([^"]+)", question', pages) + re.findall(
+        r'title: "([^"]+)",\n +question', pages
+    )
+    assert len(titles) == 11
+    for title in titles:
+        assert f"\n| {title} |" in text, title
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -50,6 +50,7 @@ test("a recording of MindSpore: the parts of MindSpore Insight, each a click fro
 test("a timeline of MindSpore: boundaries are its operators, and their scopes are levels", async ({ guarded: page }) => {
   const server = await serve(join(SAMPLES, "..", "tests", "data", "mindspore_r1"));
   await page.goto(`${server.url}#run=run_1_excerpt&view=phases`);
+  await page.getByText("Phase boundaries").click();
   const begin = page.getByLabel("Forward begins with");
   await begin.fill("Mul-op3");
   await expect(page.locator("datalist option[value='Mul-op35']")).toHaveCount(1);

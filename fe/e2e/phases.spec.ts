@@ -11,6 +11,7 @@ test("phases: the mean step, one step, and boundaries in the address", async ({ 
   await expect(third.getByRole("row", { name: /^Forward/ })).toContainText("6.21 ms");
   await expect(page).toHaveURL(/step=3/);
   await expect(card(page, "How the phases were detected")).toContainText("calls of root modules (10)");
+  await page.getByText("Phase boundaries").click();
   const field = page.getByRole("combobox", { name: "Forward begins with" });
   await field.fill("aten::cross_entropy_loss");
   await field.press("Enter");

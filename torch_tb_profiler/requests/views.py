@@ -36,7 +36,7 @@ LONG_TABLE = 20_000
 
 
 class ViewEntryPayload(msgspec.Struct, frozen=True):
-    """One view, and why a trace does not have it."""
+    """One view, and why a trace does not have it, or not some of its groupings."""
 
     name: str
     title: str
@@ -45,6 +45,7 @@ class ViewEntryPayload(msgspec.Struct, frozen=True):
     available: bool
     reason: str | None
     group_bys: tuple[str, ...]
+    missing_group_bys: dict[str, str]
 
 
 class ViewsAnswer(Answer, kw_only=True):

@@ -52,6 +52,7 @@ class ViewSpec(Struct, frozen=True):
         tables: The tables it makes.
         function: A TraceView, RunView or PairView, by scope.
         group_bys: Values of ``group_by``, the default first; empty when it has none.
+        missing_group_bys: For a trace, the groupings that have nothing to group by, and why.
         parameters: What else can be asked of it: the ``PARAMETERS`` of its package.
         missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
             view it is called for each worker's trace; one trace without a reason is enough.
@@ -88,6 +89,7 @@ class ViewSpec(Struct, frozen=True):
     tables: tuple[TableSpec, ...]
     function: TraceView | RunView | PairView
     group_bys: tuple[str, ...] = ()
+    missing_group_bys: Callable[[Trace], Mapping[str, str]] = lambda _trace: {}
     parameters: tuple[Parameter, ...] = ()
     missing: Callable[[Trace], str | None] = lambda _trace: None
     reads_summaries: bool = False

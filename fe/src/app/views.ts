@@ -14,6 +14,7 @@ const TIMELINE: ViewInfo = {
   available: true,
   reason: null,
   group_bys: [],
+  missing_group_bys: {},
 };
 
 /** Adds the timeline after the views of one trace, unless the server lists it. */
@@ -60,5 +61,6 @@ function receivedViews(views: Resource<Views>): readonly ViewInfo[] {
     available: false,
     reason,
     group_bys: [],
+    missing_group_bys: {},
   }));
 }

@@ -132,7 +132,7 @@ export interface PendingAnswer {
   span: SpanPayload;
 }
 
-/** One view, and why a trace does not have it. */
+/** One view, and why a trace does not have it, or not some of its groupings. */
 export interface ViewEntryPayload {
   name: string;
   title: string;
@@ -141,6 +141,7 @@ export interface ViewEntryPayload {
   available: boolean;
   reason: string | null;
   group_bys: string[];
+  missing_group_bys: Record<string, string>;
 }
 
 /** `/views`: the views of a trace, and the name of the one to show first. */

@@ -1,5 +1,6 @@
 /** The critical path of a step, and an estimate of the step time if something were faster. */
-import { textOf } from "../lib/rows";
+import { ShareCard, type SharePart } from "../chart/ShareCard";
+import { numberOf, textOf } from "../lib/rows";
 import { adjust, useParams } from "../state/urlStore";
 import { Segmented } from "../ui/Segmented";
 import { EFFECTS, EFFECT_TITLES, effectOf, formatWhatIf, parseWhatIf, type WhatIf } from "./criticalPath/whatIf";
@@ -11,6 +12,21 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 const KEY = "what_if";
 const MAX_NAMES = 100;
 const WHAT_IF_FACTS = "what_if_";
+/** Variables of the theme by category: those of the same work on other pages. */
+const COLORS: Readonly<Record<string, string>> = {
+  compute: "--cat-kernel",
+  communication: "--cat-communication",
+  copy: "--cat-memcpy",
+  kernel_gap: "--mark-weak",
+  data_loading: "--cat-dataloader",
+  operator: "--cat-cpu-exec",
+  python: "--mark-strong",
+  runtime: "--cat-runtime",
+  launch: "--mark-wait",
+  sync_return: "--cat-memset",
+  stream_wait: "--mark-overlap",
+  hand_over: "--line-strong",
+};
 const FOLDED = ["what_if", "pieces"];
 
 export function CriticalPathPage(props: PageProps) {
@@ -19,12 +35,24 @@ export function CriticalPathPage(props: PageProps) {
     <ViewFrame {...props} extra={{ [KEY]: text }}>
       {(context) => (
         <>
+          <PathShares context={context} />
           <WhatIfCard context={context} change={parseWhatIf(text)} />
           <GenericBody {...context} view={{ ...context.view, facts: context.view.facts.filter(({ key }) => !key.startsWith(WHAT_IF_FACTS)) }} folded={FOLDED} />
         </>
       )}
     </ViewFrame>
   );
+}
+
+/** The path as one bar by category. */
+function PathShares({ context: { view, fileName } }: { readonly context: ViewContext }) {
+  const table = view.tables["categories"];
+  if (table === undefined || table.row_count === 0) return null;
+  const parts = table.rows.map((row): SharePart => {
+    const name = textOf(table, row, "title");
+    return { name, us: numberOf(table, row, "path_us"), pct: numberOf(table, row, "pct"), color: COLORS[textOf(table, row, "category")] ?? "--cat-other" };
+  });
+  return <ShareCard title="The critical path" help={table.help} parts={parts} nullReason={table.null_reasons["path_us"] ?? ""} fileName={fileName("shares")} />;
 }
 
 function WhatIfCard({ context: { view }, change }: { readonly context: ViewContext; readonly change: WhatIf | null }) {

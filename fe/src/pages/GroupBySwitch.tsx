@@ -26,7 +26,7 @@ export function GroupBySwitch({ info, tab }: Props) {
   return (
     <Segmented
       label="Group by"
-      values={info.group_bys.filter((each) => its?.includes(each) !== false)}
+      values={info.group_bys.filter((each) => its?.includes(each) !== false && (each === params["group_by"] || !(each in info.missing_group_bys)))}
       value={params["group_by"] ?? first}
       onPick={(value) => navigate({ ...named, group_by: value === first ? null : value })}
       title={groupByTitle}

@@ -48,7 +48,7 @@ export function KernelsPage(props: PageProps) {
         const isCommunication = (row: Row) => cellOf(table, row, "communication") === true;
         return (
           <>
-            <BigFacts facts={view.facts} notes={view.notes} />
+            <BigFacts facts={view.facts.filter(({ key, value }) => value !== 0 || key === "kernel_calls")} notes={view.notes} />
             {!hasKernels && <EmptySelection noun="kernel" />}
             {hasKernels && (
               <>

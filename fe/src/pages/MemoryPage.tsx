@@ -35,6 +35,8 @@ export function MemoryPage(props: PageProps) {
     <ViewFrame {...props} longTable="memory_events" extra={{ [MOMENT]: moment, [AT_OPERATOR]: operator }}>
       {(context) => {
         const { view, source, fileName } = context;
+        // Where a tab has nothing at all its first table says so.
+        const isLead = (name: string) => name === TABLES[context.tab]?.[0] && context.tab !== "over_time";
         const isOverTime = context.tab === "over_time";
         return (
           <>
@@ -51,8 +53,7 @@ export function MemoryPage(props: PageProps) {
             {context.tab === "peak" && <Composition context={context} />}
             {(TABLES[context.tab] ?? []).map((name) => {
               const table = view.tables[name];
-              // Without statistics the recording has no events at all, as the facts say.
-              if (table === undefined || (name === "memory_events" && view.tables["memory_stats"] === undefined)) return null;
+              if (table === undefined || (table.row_count === 0 && !isLead(name))) return null;
               return (
                 <DataTable
                   key={name}

@@ -7,7 +7,7 @@ import { useParams } from "../state/urlStore";
 import { MissingReasons } from "../ui/MissingReasons";
 import { Popover } from "../ui/Popover";
 import { Tabs } from "../ui/Tabs";
-import { availableTabs, currentTab, hasData, pageOf, tabParams } from "./pages";
+import { availableTabs, currentTab, hasData, missingReason, pageOf, tabParams } from "./pages";
 
 interface Props {
   readonly info: ViewInfo;
@@ -23,8 +23,8 @@ export function PageHead({ info, views = [], view = null, children }: Props) {
   const page = pageOf(info);
   const shown = availableTabs(page, views);
   const missing = page.tabs.flatMap((tab) => {
-    const its = views.find(({ name, available }) => name === tab.view && !available);
-    return its === undefined ? [] : [{ title: tab.title, reason: its.reason ?? "Nothing to show." }];
+    const reason = missingReason(tab, views);
+    return reason === null ? [] : [{ title: tab.title, reason }];
   });
   const tabs = shown.map((tab) => ({
     id: tab.id,

@@ -1,4 +1,5 @@
 /** Phases: a step as a diagram, its parts over the steps, and summaries. */
+import type { Query } from "../api/client";
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { seriesChart } from "../chart/chartData";
@@ -8,6 +9,7 @@ import { selectionQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { adjust, useParams } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
+import { Fold } from "../ui/Fold";
 import { ViewLink } from "../ui/ViewLink";
 import { EmptySelection } from "./EmptySelection";
 import { FactList } from "./Facts";
@@ -44,7 +46,7 @@ export function PhasesPage(props: PageProps) {
   const names = NAMES.find((name) => props.views.some((each) => each.name === name && each.available));
   const query = { ...traceQuery(props.target), iterations_by: selectionQuery(useParams())["iterations_by"] };
   return (
-    <ViewFrame {...props} above={names === undefined ? null : <PhaseBoundaries query={query} view={names} />}>
+    <ViewFrame {...props} above={names === undefined ? null : <Boundaries query={query} view={names} />}>
       {(context) => {
         const { view, fileName } = context;
         const { phases, [STEP_TRACE]: steps, [RECORDED_STEP_TRACE]: recordedTrace, [WINDOWS]: windows, event_types: types } = view.tables;
@@ -87,6 +89,17 @@ export function PhasesPage(props: PageProps) {
         );
       }}
     </ViewFrame>
+  );
+}
+
+/** Folded while the phases are as detected. */
+function Boundaries({ query, view }: { readonly query: Query; readonly view: NamesView }) {
+  const params = useParams();
+  const isChosen = "forward_start" in params || "backward_end" in params;
+  return (
+    <Fold id="boundaries" title="Phase boundaries" answer={isChosen ? "chosen" : "as detected"} isUsed={isChosen}>
+      <PhaseBoundaries query={query} view={view} />
+    </Fold>
   );
 }
 

@@ -6,7 +6,7 @@ import { PLAIN_COLUMN, PLAIN_TABLE } from "../lib/columns";
 import { nextQuestion, QUESTIONS } from "./nextQuestions";
 import { pageOf } from "./pages";
 
-const ALL = Object.keys(VIEWS).map((name) => ({ name, title: name, help: "", available: true }) as unknown as ViewInfo);
+const ALL = Object.keys(VIEWS).map((name) => ({ name, title: name, help: "", available: true, missing_group_bys: {} }) as unknown as ViewInfo);
 
 function table(keys: readonly string[], rows: readonly (readonly Scalar[])[]): Table {
   return {
@@ -56,6 +56,8 @@ test("goes on elsewhere where the page that it leads to has no data, or names ar
   const operators = table(["name", "kind", "device_self_us", "host_self_us"], [["a", "operator", null, 9]]);
   const withoutKernels = ALL.filter(({ name }) => name !== "kernels");
   expect(nextQuestion(viewOf("operators", { operators }), "name", withoutKernels)?.text).toBe("Which lines of code call a?");
+  const withoutStacks: ViewInfo[] = withoutKernels.map((info) => ({ ...info, missing_group_bys: Object.fromEntries(info.name === "operators" ? [["name+call_stack", "none"]] : []) }));
+  expect(nextQuestion(viewOf("operators", { operators }), "name", withoutStacks)?.text).toBe("How fast could they be?");
   expect(nextQuestion(viewOf("operators", { operators }, "path"), "name", ALL)?.text).toBe("How fast could they be?");
   expect(nextQuestion(viewOf("operators", {}), "name", [])).toBeNull();
 });

@@ -91,9 +91,9 @@ export interface NextQuestion {
 
 /** @param tab The shown tab of the view. */
 export function nextQuestion(view: View, tab: string, views: readonly ViewInfo[]): NextQuestion | null {
-  const has = (name: string) => name === "timeline" || views.some((each) => each.name === name && each.available);
+  const has = (name: string, groupBy = "") => name === "timeline" || views.some((each) => each.name === name && each.available && !(groupBy in each.missing_group_bys));
   for (const each of QUESTIONS) {
-    if (each.from !== view.view || !has(each.to) || (each.tab !== undefined && each.tab !== tab)) continue;
+    if (each.from !== view.view || !has(each.to, each.params?.["group_by"]) || (each.tab !== undefined && each.tab !== tab)) continue;
     if (each.notBy?.includes(view.selection.group_by ?? "") === true) continue;
     const subject = each.subject === undefined ? NO_SUBJECT : subjectOf(view, each.subject);
     if (subject === null) continue;

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 
 import type { Table, View, ViewInfo } from "../api/types";
 import { VIEWS } from "../generated/schema";
-import { availableTabs, currentTab, pageOf, pagesOf, tabParams } from "./pages";
+import { availableTabs, currentTab, missingReason, pageOf, pagesOf, tabParams } from "./pages";
 
-const views = (...names: string[]) => names.map((name) => ({ name, title: name, help: "", available: true }) as unknown as ViewInfo);
+const views = (...names: string[]) => names.map((name) => ({ name, title: name, help: "", available: true, missing_group_bys: {} }) as unknown as ViewInfo);
 const [kernels, snapshot, operators, efficiency, memory] = views("kernels", "snapshot", "operators", "efficiency", "memory");
 const idOf = (info: ViewInfo | undefined, params: Record<string, string>, view: View | null = null) => currentTab(pageOf(info as ViewInfo), (info as ViewInfo).name, params, view)?.id;
 
@@ -62,6 +62,13 @@ test("without a named tab, the first with data is shown", () => {
   expect(idOf(efficiency, {}, answer({ operators: 3, roofline_points: 0 }))).toBe("operators");
   expect(idOf(efficiency, { tab: "roofline" }, answer({ operators: 3 }))).toBe("roofline");
   expect(idOf(kernels, {}, answer({}))).toBe("kernels");
+});
+
+test("a tab whose grouping has nothing to group by is left out", () => {
+  const info = { ...(operators as ViewInfo), missing_group_bys: { "name+call_stack": "No stacks.", "name+input_shape+call_stack": "No stacks." } };
+  const page = pageOf(info);
+  expect(availableTabs(page, [info]).map(({ id }) => id)).toEqual(["name"]);
+  expect(page.tabs.map((tab) => missingReason(tab, [info]))).toContain("No stacks.");
 });
 
 test("a tab's link leads back to it", () => {

@@ -141,9 +141,17 @@ export function pagesOf(views: readonly ViewInfo[]): Page[] {
   return [...PAGES.filter(({ tabs }) => tabs.some(({ view }) => known.has(view))), ...others];
 }
 
-/** The tabs whose views have data. */
+/** The tabs whose views, and groupings, have data. */
 export function availableTabs({ tabs }: Page, views: readonly ViewInfo[]): PageTab[] {
-  return tabs.filter((tab) => views.some(({ name, available }) => available && name === tab.view));
+  return tabs.filter((tab) => views.some(({ name }) => name === tab.view) && missingReason(tab, views) === null);
+}
+
+/** Why a tab has nothing to show; null when it has, or when the view is unknown. */
+export function missingReason({ view, groupBys }: PageTab, views: readonly ViewInfo[]): string | null {
+  const info = views.find(({ name }) => name === view);
+  if (info === undefined) return null;
+  if (!info.available) return info.reason ?? "Nothing to show.";
+  return info.missing_group_bys[groupBys?.[0] ?? ""] ?? null;
 }
 
 /**

@@ -12,17 +12,19 @@ interface Props {
   readonly answer?: string;
   /** The tables in it, by default the one of its name: a link that names one opens it. */
   readonly tables?: readonly string[];
+  /** Whether it is open without being in the address. */
+  readonly isUsed?: boolean;
   readonly children: ReactNode;
 }
 
 /** Parameter of the address. */
 const KEY = "folds";
 
-export function Fold({ id, title, answer = "", tables = [id], children }: Props) {
+export function Fold({ id, title, answer = "", tables = [id], isUsed = false, children }: Props) {
   const { isOpen, setOpen } = useOpenInAddress(KEY);
   const { table } = useParams() as Record<string, string | undefined>;
   const isNamed = table !== undefined && tables.includes(table);
-  const open = isOpen(id) || isNamed;
+  const open = isOpen(id) || isNamed || isUsed;
   return (
     <details
       className="fold"

@@ -16,6 +16,7 @@ from torch_tb_profiler.analysis.operators.call_stacks import (
     Frame,
     call_stacks,
     frames_of,
+    has_call_stacks,
     parse_frame,
     parse_stack,
 )
@@ -105,6 +106,12 @@ def test_a_trace_without_stacks_has_none() -> None:
     assert stack_of(trace, "aten::a") is None
     assert frames_of(trace, 0) == ()
     assert call_stacks(trace).count == 0
+    assert not has_call_stacks(trace)
+
+
+def test_stacks_are_of_frames_or_of_arguments() -> None:
+    assert has_call_stacks(t.trace([t.op("aten::a", 0, 10, stack="x.py(3): f")]))
+    assert has_call_stacks(t.trace([t.frame("a.py(1): f", 0, 9, python_id=1), t.op("a", 1, 1)]))
 
 
 @st.composite
@@ -142,6 +149,7 @@ def test_stacks_equal_the_frames_around_each_operator(events: list[t.Event]) -> 
         around.sort(key=lambda f: (-f["ts"], f["dur"]))
         expected[event["name"]] = ";".join(f["name"] for f in around) or None
     assert {name: stack_of(trace, name) for name in expected} == expected
+    assert has_call_stacks(trace) or not any(expected.values())
     stacks = call_stacks(trace)
     texts = stacks.texts(range(stacks.count))
     assert len(set(texts)) == len(texts)

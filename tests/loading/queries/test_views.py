@@ -66,8 +66,12 @@ def no_aten(trace: Trace) -> str | None:
     return None if has else "the trace has no aten operator"
 
 
+def only_a_of_others(trace: Trace) -> dict[str, str]:
+    return {} if no_aten(trace) is None else {"b": "nothing to group by"}
+
+
 SPECS = (
-    ViewSpec("single", "Single", "?", "trace", (NAMES,), of_trace, ("a", "b")),
+    ViewSpec("single", "Single", "?", "trace", (NAMES,), of_trace, ("a", "b"), only_a_of_others),
     ViewSpec("every", "Every", "?", "run", (NAMES,), of_run, missing=no_aten),
     ViewSpec("both", "Both", "?", "pair", (NAMES,), of_pair),
     ViewSpec("aten", "Aten", "?", "trace", (NAMES,), of_trace, missing=no_aten),
@@ -98,6 +102,15 @@ def test_a_view_of_one_trace(catalog: Catalog) -> None:
     assert rows(result.view) == [("", "aten::mm"), ("", "aten::add")]
     found = result.subject
     assert (found.run, found.worker, found.span) == ("one", "w0", "default")
+
+
+@pytest.mark.parametrize(("run", "missing"), [("one", {}), ("two", {"b": "nothing to group by"})])
+def test_groupings_without_anything_to_group_by_have_a_reason(
+    catalog: Catalog, run: str, missing: dict[str, str]
+) -> None:
+    views = views_answer(catalog, Subject(run, "w0"), wait_s=None).views
+    entry = next(view for view in views if view.name == "single")
+    assert (entry.group_bys, entry.missing_group_bys) == (("a", "b"), missing)
 
 
 def test_a_view_of_every_worker(catalog: Catalog) -> None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
-from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -111,6 +111,13 @@ class CallStacks(Struct, frozen=True, eq=False):
                 known[code] = self.text(code)
             result.append(known[code])
         return result
+
+
+def has_call_stacks(trace: Trace) -> bool:
+    """Whether the recording holds Python frames, or operators with their stack as an argument."""
+    if trace.operators["call_stack_code"].is_not_null().any():
+        return True
+    return bool(trace.slices["category"].is_in([int(each) for each in PYTHON_CATEGORIES]).any())
 
 
 @per_trace

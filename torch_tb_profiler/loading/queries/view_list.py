@@ -47,6 +47,7 @@ def _view_entry(
         available=reason is None,
         reason=reason,
         group_bys=spec.group_bys,
+        missing_group_bys={} if reason is not None else dict(spec.missing_group_bys(trace)),
     )
 
 

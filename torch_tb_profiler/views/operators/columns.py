@@ -20,6 +20,7 @@ GROUP_BYS = (
 
 NO_SHAPES = "No input shapes were recorded for these calls."
 NO_STACKS = "No call stack was recorded for these calls."
+STACKS_NEEDED = "The recording holds no call stacks (with_stack=True records them)."
 NO_RULE = "It is unknown whether this operator can use Tensor Cores."
 NO_KERNEL_RULE = "The Tensor Core use of its kernels is unknown."
 UNKNOWN_SHARE = (

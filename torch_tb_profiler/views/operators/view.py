@@ -10,6 +10,7 @@ from functools import partial
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.details import slice_input_types
+from torch_tb_profiler.analysis.operators.call_stacks import has_call_stacks
 from torch_tb_profiler.analysis.operators.calls import (
     gaps_before_calls,
     no_operators,
@@ -18,13 +19,19 @@ from torch_tb_profiler.analysis.operators.calls import (
 )
 from torch_tb_profiler.analysis.operators.times import call_times, times_by_group
 from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
-from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
+from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason, no_device_time
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.operators.added import identity_of_groups, operators_of_calls
 from torch_tb_profiler.views.operators.answer import answer
-from torch_tb_profiler.views.operators.columns import BY_PATH, GROUP_BYS, NO_TIME, OPERATORS
+from torch_tb_profiler.views.operators.columns import (
+    BY_PATH,
+    GROUP_BYS,
+    NO_TIME,
+    OPERATORS,
+    STACKS_NEEDED,
+)
 from torch_tb_profiler.views.operators.rows import operators_table
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
@@ -151,6 +158,13 @@ def _facts(trace: Trace, calls: pl.DataFrame, outside_ns: int) -> tuple[Fact, ..
     )
 
 
+def _missing_group_bys(trace: Trace) -> dict[str, str]:
+    if has_call_stacks(trace):
+        return {}
+    reason = missing_reason(trace, "call_stacks", STACKS_NEEDED)
+    return {group_by: reason for group_by in GROUP_BYS if "call_stack" in group_by}
+
+
 SPEC = ViewSpec(
     name="operators",
     title="Operators",
@@ -159,6 +173,7 @@ SPEC = ViewSpec(
     tables=(OPERATORS,),
     function=operators,
     group_bys=GROUP_BYS,
+    missing_group_bys=_missing_group_bys,
     missing=no_operators,
     by_phase=True,
     answer=answer,
