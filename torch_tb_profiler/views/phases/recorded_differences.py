@@ -50,7 +50,7 @@ def _note(table: Table) -> Note | None:
             reasons.append(f"Steps here begin on the host, so {included}.")
     if not differ:
         return None
-    source = table.frame[SOURCE.key].drop_nulls().first() or "The file"
+    source = str(next(iter(table.frame[SOURCE.key].drop_nulls()), "The file"))
     text = f"{source} and the events differ on {', '.join(differ)}"
     text += f"; they agree within {LEAST_PCT:.0f} % on {', '.join(agree)}" if agree else ""
     evidence: dict[str, object] = {"table": table.spec.name}
