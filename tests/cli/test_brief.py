@@ -60,7 +60,7 @@ def test_several_recordings_get_a_line_each_and_files_a_screen_each(
     done = run("report", samples / "dlrm_8_ranks")
     lines = done.out.splitlines()
     assert lines[0] == "8 recordings"
-    assert sum(line.startswith("- dlrm_8_ranks") for line in lines) >= 4
+    assert sum(line.startswith("- worker") for line in lines) >= 4
     assert run("report", samples / "cpu_ddp4_gloo", "--output", tmp_path).code == 0
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == [f"cpu_ddp4_gloo.rank{n}.1.overview.txt" for n in range(4)]

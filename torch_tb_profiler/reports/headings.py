@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from torch_tb_profiler.requests.questions import Subject
@@ -10,12 +11,31 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.registry import all_parameters
 
+BETWEEN = " · "
+
 
 def heading_of(result: ViewResult) -> str:
     """Heading of an answer: run, worker, span and selection; for a comparison both sides."""
     if result.baseline is None:
         return subject_text(result.subject)
     return f"{subject_text(result.subject)} against {subject_text(result.baseline)}"
+
+
+def distinct_headings(headings: Sequence[str]) -> list[str]:
+    """``headings`` without the parts that all of them share or that only repeat the part before, as
+    a list of recordings needs them; unchanged where nothing would be left."""
+    parts = [heading.split(BETWEEN) for heading in headings]
+    if len({len(each) for each in parts}) > 1:
+        return list(headings)
+    differs = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    shown = []
+    for each, heading in zip(parts, headings, strict=True):
+        own = [part for part, is_own in zip(each, differs, strict=True) if is_own]
+        retained = [
+            part for at, part in enumerate(own) if at == 0 or not own[at - 1].endswith(part)
+        ]
+        shown.append(BETWEEN.join(retained) or heading)
+    return shown if len(set(shown)) == len(set(headings)) else list(headings)
 
 
 def subject_text(subject: Subject) -> str:
@@ -35,4 +55,4 @@ def subject_text(subject: Subject) -> str:
         parts.append(f"from {start} µs" if start else f"to {end} µs")
     if selection.group_by:
         parts.append(f"by {selection.group_by}")
-    return " · ".join(parts)
+    return BETWEEN.join(parts)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_tb_profiler.reports.brief.bar import bar_text, legend_texts
 from torch_tb_profiler.reports.brief.content import Brief, TopTable, missing_text
+from torch_tb_profiler.reports.headings import distinct_headings
 from torch_tb_profiler.reports.markdown import escaped, grid
 
 BAR_WIDTH = 60
@@ -20,7 +21,8 @@ def dumps(briefs: Sequence[Brief], worst: int) -> str:
 
 def _recordings(briefs: Sequence[Brief], worst: int) -> str:
     order = [worst, *(at for at in range(len(briefs)) if at != worst)]
-    lines = [f"- **{escaped(briefs[at].heading)}**: {_line(briefs[at])}\n" for at in order]
+    names = distinct_headings([brief.heading for brief in briefs])
+    lines = [f"- **{escaped(names[at])}**: {_line(briefs[at])}\n" for at in order]
     return f"## {len(briefs)} recordings\n\n{''.join(lines)}"
 
 

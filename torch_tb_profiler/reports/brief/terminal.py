@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.reports.brief.bar import bar_text, legend_texts
 from torch_tb_profiler.reports.brief.content import Brief, TopTable, missing_text
+from torch_tb_profiler.reports.headings import distinct_headings
 from torch_tb_profiler.reports.style import PLAIN, Style
 from torch_tb_profiler.reports.text import display_width, shortened, visible
 
@@ -53,9 +54,11 @@ def _recordings(
 ) -> Iterable[str]:
     yield style.paint(style.strong, f"{len(briefs)} recordings")
     order = [worst, *(at for at in range(len(briefs)) if at != worst)]
+    names = distinct_headings([brief.heading for brief in briefs])
     for at in order[:most]:
-        text = f"{briefs[at].heading}: {briefs[at].answer or _finding_title(briefs[at])}"
-        yield shortened_end(f"- {visible(text)}", width)
+        name = shortened(visible(names[at]), width // 3)
+        answer = briefs[at].answer or _finding_title(briefs[at])
+        yield shortened_end(f"- {name}: {visible(answer)}", width)
     if len(order) > most:
         yield style.paint(style.aside, f"and {len(order) - most} more: --all")
     yield ""

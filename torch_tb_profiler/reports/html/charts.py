@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
-from torch_tb_profiler.reports.cells import scale_for
 from torch_tb_profiler.reports.html.colours import colour, colours
 from torch_tb_profiler.reports.html.markup import Markup, element, number
 from torch_tb_profiler.reports.text import shortened
-from torch_tb_profiler.views.schema import Line, Series
+from torch_tb_profiler.views.scales import Multiple, multiple_for
+from torch_tb_profiler.views.schema import Line, Series, Unit
 
 WIDTH, HEIGHT = 1000, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 10, 8, 36
@@ -24,6 +25,8 @@ MAX_BARS = 200
 MAX_LINES = 12
 _CHARACTER_PX = 6.5
 _BAR_HEIGHT = 34
+_MAX_BAR = 90
+"""Width of a bar where there are few."""
 
 
 class _Map:
@@ -39,11 +42,13 @@ class _Map:
 
 def chart(series: Series) -> Markup | None:
     """A series as a figure with axes, legend and title; None where nothing can be drawn."""
-    lines = [line for line in series.lines if any(y is not None for y in line.y)][:MAX_LINES]
+    is_bar = series.kind in ("bar", "stacked_bar")
+    filled = (line for line in series.lines if any(y or (y == 0 and not is_bar) for y in line.y))
+    lines = list(islice(filled, MAX_LINES))
     if not lines:
         return None
     fills = colours([line.name for line in lines])
-    drawing = _bars if series.kind in ("bar", "stacked_bar") else _curves
+    drawing = _bars if is_bar else _curves
     picture = element(
         "svg",
         *drawing(series, lines, fills),
@@ -52,8 +57,8 @@ def chart(series: Series) -> Markup | None:
         aria_label=series.title,
     )
     legend = _legend(zip((line.name for line in lines), fills, strict=True))
-    left_out = len(series.lines) - len(lines)
-    more = f"{left_out} more lines have no values or no room." if left_out else None
+    left_out = len(series.lines) - len(lines) if len(lines) == MAX_LINES else 0
+    more = f"The chart leaves out {left_out} more." if left_out else None
     return element(
         "figure",
         element("figcaption", element("h3", series.title)),
@@ -63,17 +68,18 @@ def chart(series: Series) -> Markup | None:
     )
 
 
-def stacked_bar(parts: Sequence[tuple[str, float, str]], title: str) -> Markup:
+def stacked_bar(parts: Sequence[tuple[str, float, str]], title: str, share: float = 1.0) -> Markup:
     """One bar of ``parts`` to scale, with a legend.
 
     Args:
         parts: Name, value and the value as text of each, in order; values are not negative.
         title: What the whole is, with its value.
+        share: Of the width that the bar takes, so that several are to one scale.
     """
     total = sum(value for _, value, _ in parts) or 1.0
     at, shapes = 0.0, []
     for name, value, text in parts:
-        width = value / total * WIDTH
+        width = value / total * WIDTH * share
         label = f"{name} {text}"
         shapes.append(
             element(
@@ -111,7 +117,7 @@ def _curves(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list
     xs = [x for line in lines for x in line.x if math.isfinite(x)]
     ys = [y for line in lines for y in line.y if y is not None and math.isfinite(y)]
     low_x, high_x = min(xs, default=0.0), max(xs, default=1.0)
-    low_y, high_y = min(0.0, *ys), max(0.0, *ys)
+    low_y, high_y = min([0.0, *ys]), max([0.0, *ys])
     to_x = _Map(low_x, high_x, _LEFT, _LEFT + _INNER_WIDTH)
     to_y = _Map(low_y, high_y, _TOP + _INNER_HEIGHT, _TOP)
     shapes = [*_y_axis(series, low_y, high_y, to_y), *_x_axis(series, low_x, high_x, to_x)]
@@ -135,8 +141,9 @@ def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[M
     slot = _INNER_WIDTH / max(1, len(positions))
     shapes = _y_axis(series, 0.0, high, to_y)
     for at, position in enumerate(positions):
-        base, left = 0.0, _LEFT + at * slot + slot * 0.1
-        width = slot * 0.8 / (1 if is_stacked else len(lines))
+        whole = min(slot * 0.8, _MAX_BAR)
+        base, left = 0.0, _LEFT + at * slot + (slot - whole) / 2
+        width = whole / (1 if is_stacked else len(lines))
         for row, (value, fill) in enumerate(zip(values, fills, strict=True)):
             y = value.get(position)
             if y is None or not math.isfinite(y) or y <= 0:
@@ -149,7 +156,7 @@ def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[M
             base += y if is_stacked else 0.0
         if slot >= 24 or at % math.ceil(24 / slot) == 0:
             label = number(position)
-            shapes.append(_text(label, left + slot * 0.4, HEIGHT - 22, "middle"))
+            shapes.append(_text(label, left + whole / 2, HEIGHT - 22, "middle"))
     shapes.append(_text(_axis_title(series.x_title, ""), _LEFT + _INNER_WIDTH / 2, HEIGHT - 4))
     return shapes
 
@@ -157,7 +164,7 @@ def _bars(series: Series, lines: Sequence[Line], fills: Sequence[str]) -> list[M
 def _path(line: Line, to_x: _Map, to_y: _Map, *, is_stair: bool) -> str:
     pieces, is_open, last = [], False, 0.0
     for x, y in _downsampled(line):
-        if y is None or not math.isfinite(y):
+        if y is None or not math.isfinite(y) or not math.isfinite(x):
             is_open = False
             continue
         here = f"{number(to_x(x))} {number(to_y(y))}"
@@ -188,7 +195,7 @@ def _downsampled(line: Line) -> list[tuple[float, float | None]]:
 
 
 def _y_axis(series: Series, low: float, high: float, to_y: _Map) -> list[Markup]:
-    scale = scale_for(series.y_unit, max(abs(low), abs(high)), False)
+    scale = _multiple(series.y_unit, low, high)
     shapes = []
     for value in _ticks(low, high, scale.divisor):
         y = to_y(value)
@@ -209,13 +216,17 @@ def _y_axis(series: Series, low: float, high: float, to_y: _Map) -> list[Markup]
 
 
 def _x_axis(series: Series, low: float, high: float, to_x: _Map) -> list[Markup]:
-    scale = scale_for(series.x_unit, max(abs(low), abs(high)), False)
+    scale = _multiple(series.x_unit, low, high)
     shapes = [
         _text(_tick_text(value / scale.divisor), to_x(value), HEIGHT - 22, "middle")
         for value in _ticks(low, high, scale.divisor)
     ]
     title = _axis_title(series.x_title, scale.label)
     return [*shapes, _text(title, _LEFT + _INNER_WIDTH / 2, HEIGHT - 4, "middle", "soft")]
+
+
+def _multiple(unit: Unit | None, low: float, high: float) -> Multiple:
+    return multiple_for(unit, max(abs(low), abs(high)))
 
 
 def _ticks(low: float, high: float, divisor: float) -> list[float]:

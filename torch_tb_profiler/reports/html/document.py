@@ -8,14 +8,14 @@ from functools import cache
 from importlib.resources import files
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.reports.headings import heading_of
+from torch_tb_profiler.reports.headings import distinct_headings, heading_of
 from torch_tb_profiler.reports.html.charts import chart, stacked_bar
 from torch_tb_profiler.reports.html.facts import facts_markup
 from torch_tb_profiler.reports.html.findings import findings_markup, quality_markup
 from torch_tb_profiler.reports.html.markup import Markup, element, joined
 from torch_tb_profiler.reports.html.tables import MAX_BYTES, ShownTable, table_markup
 from torch_tb_profiler.reports.html.timeline import timeline_markup
-from torch_tb_profiler.reports.step_bar import TABLE, step_bar
+from torch_tb_profiler.reports.step_bar import TABLE, compared_bars, step_bar
 from torch_tb_profiler.requests.report import ReportContents, ReportSource
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.scales import size_text
@@ -83,10 +83,11 @@ def _recordings(contents: ReportContents) -> Markup | None:
     """A line for each of several recordings with its answer; the report is about one of them."""
     first = heading_of(contents.results[0])
     items = []
-    for each in contents.recordings:
-        heading = heading_of(each)
-        name = element("b", f"{heading}: " if heading != first else f"{heading} (this report): ")
-        items.append(element("li", name, each.view.answer or ""))
+    headings = list(map(heading_of, contents.recordings))
+    names = distinct_headings(headings)
+    for each, heading, name in zip(contents.recordings, headings, names, strict=True):
+        title = element("b", f"{name}: " if heading != first else f"{name} (this report): ")
+        items.append(element("li", title, each.view.answer or ""))
     return _card("Recordings", element("ul", *items, class_="notes")) if items else None
 
 
@@ -103,11 +104,18 @@ def _card(title: str, *children: Markup | None) -> Markup | None:
 
 
 def _step(first: ViewResult) -> Markup | None:
-    bar = step_bar(first.view)
-    if bar is None:
-        return None
-    parts = [(part.name, part.duration_us, part.text) for part in bar.parts]
-    return _card("Where a step goes", stacked_bar(parts, bar.title))
+    own = step_bar(first.view)
+    bars = compared_bars(first.view) if own is None else [own]
+    longest_us = max((bar.duration_us for bar in bars), default=0.0)
+    pictures = [
+        stacked_bar(
+            [(part.name, part.duration_us, part.text) for part in bar.parts],
+            bar.title,
+            bar.duration_us / longest_us,
+        )
+        for bar in bars
+    ]
+    return _card("Where a step goes", *pictures)
 
 
 def _findings(first: ViewResult, shown: list[ShownTable]) -> Markup | None:
