@@ -11,7 +11,7 @@ function table(...names: string[]): Table {
 }
 
 function view(name: string): ViewInfo {
-  return { name, title: name, help: "", scope: "trace", available: true, reason: null, group_bys: [] };
+  return { name, title: name, help: "", scope: "trace", available: true, reason: null, group_bys: [], missing_group_bys: {}, };
 }
 
 const [OPERATORS, KERNELS] = SEARCHED_TABLES;
