@@ -1,7 +1,9 @@
 /** Single numbers with titles and helps. */
 import type { Fact, Note } from "../api/types";
 import { exactValue, formatValue, significanceText } from "../lib/format";
+import { MissingReasons } from "../ui/MissingReasons";
 import { NoteMark, notesByKey } from "../ui/noteMarks";
+import { Popover } from "../ui/Popover";
 import { shownFacts, type ShownFact } from "./shownFacts";
 
 interface BigProps {
@@ -11,13 +13,15 @@ interface BigProps {
   readonly notes: readonly Note[];
 }
 
-/** The most important facts, in large type. */
+/** The most important facts, in large type; those without a value are counted, with the reasons on a click. */
 export function BigFacts({ facts = [], shown = shownFacts(facts), notes }: BigProps) {
   if (shown.length === 0) return null;
   const noteByKey = notesByKey(notes);
+  const missing = shown.flatMap(({ fact, bounds }) => (fact.value === null && bounds === null ? [{ title: scopedTitle(fact), reason: fact.reason ?? "Unknown." }] : []));
+  const known = shown.filter(({ fact, bounds }) => fact.value !== null || bounds !== null);
   return (
     <div className="big-facts">
-      {shown.map(({ fact, bounds: between }) => (
+      {known.map(({ fact, bounds: between }) => (
         <div key={`${fact.key} ${fact.scope ?? ""}`} title={factTitle(fact, between)}>
           <b data-fact={fact.key} data-scope={fact.scope ?? undefined}>
             {factValue(fact, between)}
@@ -28,6 +32,11 @@ export function BigFacts({ facts = [], shown = shownFacts(facts), notes }: BigPr
           </small>
         </div>
       ))}
+      {missing.length > 0 && (
+        <Popover label={`${missing.length} ${missing.length === 1 ? "figure needs" : "figures need"} data this recording lacks`} className="frame-link">
+          {() => <MissingReasons missing={missing} />}
+        </Popover>
+      )}
     </div>
   );
 }
