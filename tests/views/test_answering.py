@@ -246,3 +246,26 @@ def test_every_view_of_a_recording_answers_its_question(name: str) -> None:
                 spec.name,
                 text,
             )
+
+
+@pytest.mark.parametrize("name", ["h100_bert_small/rank0.pt.trace.json.gz"])
+@pytest.mark.parametrize("part", [(0.0, 0.001), (0.3, 0.6), (2.0, 3.0)])
+def test_a_part_of_a_recording_gives_answers_or_none(name: str, part: tuple[float, float]) -> None:
+    trace = opened(name)
+    length = trace.meta.end_ns - trace.meta.start_ns
+    start, end = (int(length * each) for each in part)
+    selection = Selection(start_ns=start, end_ns=end)
+    for spec in ANSWERING.values():
+        if spec.scope == "trace" and spec.missing(trace) is None:
+            text = trace_view(spec, trace, selection).answer
+            assert text is None or re.fullmatch(r"[^\n]+\.", text), (spec.name, text)
+
+
+def test_names_of_a_trace_stay_on_one_line_and_short() -> None:
+    row = {"name": "<img src=x>\n" * 30, "kind": "operator", "calls": 1, "total_pct": 100.0,
+           "device_self_us": 1.0}  # fmt: skip
+    text = answer("operators", {"operators": [row]}, device_self_us=1.0)
+    assert text is not None
+    assert "\n" not in text
+    assert text.startswith("<img src=x> <img src=x>")
+    assert len(text) < 120

@@ -8,6 +8,8 @@ from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
 from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
 from torch_tb_profiler.views.schema import View
 
+OTHER = "other"
+
 
 def answer(view: View) -> str | None:
     """The two types with the largest shares, and the share of unknown types."""
@@ -20,11 +22,11 @@ def answer(view: View) -> str | None:
         f"{quoted(_readable(row['type']))} ({percent(row['pct'])})"
         for row in named.iter_rows(named=True)
     ]
-    whole = "GPU" if (named["gpu_total_us"].sum() or 0) > 0 else "host"
+    whole = "GPU time" if (named["gpu_total_us"].sum() or 0) > 0 else "host time of operators"
     unknown = value_of(view, "unknown_type_pct") or 0
     return joined(
         (
-            f"Most {whole} time goes to {' and '.join(parts)}." if parts else None,
+            f"Most {whole} goes to {' and '.join(parts)}." if parts else None,
             f"The type of {percent(unknown)} of the operators' time is unknown."
             if unknown >= 0.05
             else None,
@@ -36,7 +38,7 @@ def _readable(type_name: str) -> str:
     """``"matrix product"``; of work outside operators the call or kernel that it is named after."""
     if type_name.startswith(UNASSOCIATED):
         return f"{type_name.removeprefix(UNASSOCIATED)} outside operators"
-    return type_name.replace("_", " ")
+    return "other operators" if type_name == OTHER else type_name.replace("_", " ")
 
 
 def _as_recorded(view: View) -> str | None:

@@ -11,19 +11,12 @@ from torch_tb_profiler.views.schema import View
 def answer(view: View) -> str | None:
     """The operator with the largest self time on devices (on the host where nothing ran there)."""
     on_device = (value_of(view, "device_self_us") or 0) > 0
-    time, side = ("device_self_us", "GPU") if on_device else ("host_self_us", "host")
+    time, whole = "host_self_us", "the host time of operators"
+    if on_device:
+        time, whole = "device_self_us", "the GPU time"
     outside = value_of(view, "operator_device_time_pct")
     rows = rows_of(view, "operators").filter(pl.col("kind") != "unlinked")
-    return joined(
-        (
-            largest_part(
-                rows,
-                name="name",
-                time=time,
-                whole=f"the {side} time",
-            ),
-            f"{percent(100 - outside)} of the GPU time belongs to no operator."
-            if on_device and outside is not None and outside < 99
-            else None,
-        )
-    )
+    outside_text = None
+    if on_device and outside is not None and outside < 99:
+        outside_text = f"{percent(100 - outside)} of the GPU time belongs to no operator."
+    return joined((largest_part(rows, name="name", time=time, whole=whole), outside_text))
