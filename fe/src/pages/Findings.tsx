@@ -31,6 +31,8 @@ interface Props {
 
 export function Findings({ notes, always, pending = false }: Props) {
   const [all, setAll] = useState(false);
+  // Room for the findings from the start: what is below does not move when they arrive.
+  const [isReserved] = useState(pending);
   const { isOpen, setOpen } = useOpenInAddress("findings.open");
   const advice = worstFirst(notes.filter((note) => note.kind === "advice"));
   if (advice.length === 0 && !always) return null;
@@ -38,7 +40,7 @@ export function Findings({ notes, always, pending = false }: Props) {
   // An open finding of a link is never hidden.
   const isAll = all || advice.slice(SHOWN_FINDINGS).some(({ code }) => isOpen(code));
   return (
-    <section className="card" aria-label="Findings" data-table={FINDINGS}>
+    <section className={isReserved ? "card reserved-findings" : "card"} aria-label="Findings" data-table={FINDINGS}>
       <header>
         <h2>Findings</h2>
         {advice.length > 1 && (
