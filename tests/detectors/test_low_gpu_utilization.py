@@ -16,7 +16,7 @@ def test_all_idle_gpus_are_named() -> None:
         kernel("k", 0, 250, device=12),
     ]
     advice = finding(detect(context(one_step(events))))
-    assert advice.note().text.startswith("GPU 0 and 12 ran kernels less than 50 %")
+    assert advice.note().text.startswith("Kernels run on GPU 0 and 12 for less than 50 %")
     assert advice.measured == pytest.approx(25.0)
     assert advice.gain_us is None
 
@@ -60,5 +60,5 @@ def test_after_graphs_whose_kernels_may_be_missing_it_does_not_call_gpus_idle() 
         kernel("k", 950, 10, corr=1),
     ]
     text = finding(detect(context(one_step(events)))).note().text
-    assert "That is the least" in text
+    assert "That is a lower bound" in text
     assert "dle" not in text
