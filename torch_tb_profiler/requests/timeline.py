@@ -97,13 +97,14 @@ class TimelineNamePageAnswer(Answer, kw_only=True):
 
 
 class TimelineRangeAnswer(Answer, kw_only=True):
-    """``/timeline/range``: summary of a time range, and its slices by name as a table."""
+    """``/timeline/range``: summary of a time range, its slices by name, its counters."""
 
     start_ns: int
     end_ns: int
     categories: list[CategoryTime]
     slices: TablePayload
     names_left_out: int
+    counters: TablePayload
     gpus: list[GpuTime]
     gaps: list[Gap]
     gap_count: int

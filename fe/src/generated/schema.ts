@@ -492,7 +492,7 @@ export interface TimelineGapPayload {
   host: TimelineTopPayload[];
 }
 
-/** `/timeline/range`: summary of a time range, and its slices by name as a table. */
+/** `/timeline/range`: summary of a time range, its slices by name, its counters. */
 export interface TimelineRangeAnswer {
   schema_version: number;
   start_ns: number;
@@ -500,6 +500,7 @@ export interface TimelineRangeAnswer {
   categories: TimelineTimePayload[];
   slices: TablePayload;
   names_left_out: number;
+  counters: TablePayload;
   gpus: TimelineGpuPayload[];
   gaps: TimelineGapPayload[];
   gap_count: number;

@@ -45,6 +45,7 @@ def range_answer(
         categories=summary.categories,
         slices=table_payload(summary.slices),
         names_left_out=summary.names_left_out,
+        counters=table_payload(summary.counters),
         gpus=summary.gpus,
         gaps=summary.gaps,
         gap_count=summary.gap_count,

@@ -32,6 +32,9 @@ class Curve(Protocol):
     def points(self, edges_ns: Int64) -> Points:
         """The curve in the buckets ``[edges_ns[i], edges_ns[i + 1])``."""
 
+    def mean(self, start_ns: int, end_ns: int) -> float | None:
+        """Its mean over the part of ``[start_ns, end_ns)`` in which it is known; None if none."""
+
 
 class StepCurve:
     """A value that holds from each of its times to the next; unknown before the first.
@@ -72,6 +75,16 @@ class StepCurve:
         highest[moved] = np.fmax(highest[moved], high)
         final[moved] = self._value[last[moved] - 1]
         return Points(rows, lowest, highest, final)
+
+    def mean(self, start_ns: int, end_ns: int) -> float | None:
+        """See :class:`Curve`."""
+        first = max(0, int(np.searchsorted(self._time_ns, start_ns, "right")) - 1)
+        last = int(np.searchsorted(self._time_ns, end_ns, "left"))
+        edges = np.append(np.maximum(self._time_ns[first:last], start_ns), end_ns)
+        value, lengths = self._value[first:last], np.diff(edges)
+        known = ~np.isnan(value)
+        total = int(lengths[known].sum())
+        return float((value[known] * lengths[known]).sum()) / total if total else None
 
 
 def _known(value: Float64) -> Float64:
@@ -115,3 +128,7 @@ class MeanCurve(Struct, frozen=True, eq=False):
         mean[mean < 1e-9] = 0.0
         rows = np.flatnonzero(np.append(True, mean[1:] != mean[:-1]))
         return Points(rows, mean[rows], mean[rows], mean[rows])
+
+    def mean(self, start_ns: int, end_ns: int) -> float | None:
+        """See :class:`Curve`."""
+        return float(self.points(np.array([start_ns, end_ns], np.int64)).last[0])

@@ -18,6 +18,7 @@ from torch_tb_profiler.views.timeline.choice import Choice
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, described, longest_gaps
 from torch_tb_profiler.views.timeline.index import Timeline
 from torch_tb_profiler.views.timeline.merged import device_activity
+from torch_tb_profiler.views.timeline.range_counters import range_counters
 from torch_tb_profiler.views.timeline.range_names import CategoryTime, range_names
 
 MAX_GAPS = 10
@@ -46,6 +47,7 @@ class RangeSummary(Struct, frozen=True):
     categories: list[CategoryTime]
     slices: Table
     names_left_out: int
+    counters: Table
     gpus: list[GpuTime]
     gaps: list[Gap]
     gap_count: int
@@ -67,6 +69,7 @@ def range_summary(
     drawn = [number for number, track in enumerate(timeline.tracks) if track.key in timeline.rows]
     chosen = np.isin(lanes.track, drawn)
     devices = set(device_activity(timeline.trace))
+    listed = list(timeline.counters) if choice is None else choice.counters
     if choice is not None:
         is_chosen = np.zeros(len(chosen), np.bool_)
         is_chosen[choice.lanes] = True
@@ -80,6 +83,7 @@ def range_summary(
         categories=names.by_category(),
         slices=slices,
         names_left_out=left_out,
+        counters=range_counters(timeline, start_ns, end_ns, listed),
         gpus=_gpus(timeline, start_ns, end_ns, devices),
         gaps=described(timeline, spans.longest),
         gap_count=spans.all_count,
