@@ -115,17 +115,18 @@ def test_a_gate_in_the_same_environment_is_evaluated(run: Run, base: Path, slowe
 
 
 @pytest.mark.parametrize("output_format", ["table", "md"])
-def test_a_report_starts_with_the_step_then_warnings_then_details(
+def test_a_report_starts_with_the_verdict_then_warnings_then_details(
     run: Run, tmp_path: Path, base: Path, output_format: str
 ) -> None:
     candidate = write(tmp_path / "other.pt.trace.json.gz", device="A100", mm_us=200)
     out = " ".join(run("compare", base, candidate, "--format", output_format).out.split())
     parts = [
+        "This may not come from the code: device Tesla V100 against A100.",
         "Change of the average step",
         "+100",
         "Significance",
         "The devices are of different models: Tesla V100 against A100",
-        "Largest change",
+        "Explained by",
         "Environment",
         "What explains the difference",
         "Operators",

@@ -49,6 +49,8 @@ def dumps(
         time_unit: Unit of all times in tables, of ``cells.TIME_SCALES``; None: by their size.
     """
     parts = [f"## {escaped(spec.title)}: {escaped(heading)}\n"]
+    if view.answer is not None:
+        parts.append(f"{escaped(view.answer)}\n")
     first, others = facts_in_order(spec, view.facts)
     if first:
         parts.append(_facts(first))

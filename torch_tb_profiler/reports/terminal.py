@@ -82,6 +82,9 @@ def dumps(spec: ViewSpec, view: View, heading: str, layout: TextLayout | None = 
     lines = textwrap.wrap(visible(f"{spec.title}: {heading}"), layout.width)
     head = "\n".join([*lines, "=" * max(map(display_width, lines))]) + "\n"
     parts = [layout.style.paint(layout.style.strong, head)]
+    if view.answer is not None:
+        answer = textwrap.wrap(visible(view.answer), layout.width)
+        parts.append("".join(f"{line}\n" for line in answer))
     first, others = facts_in_order(spec, view.facts)
     if first:
         parts.append(_facts(first, layout.width))

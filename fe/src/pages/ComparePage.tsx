@@ -174,7 +174,7 @@ function StepsTab({ context }: { readonly context: ViewContext }) {
       {steps !== undefined && steps.rows.length > 1 && (
         <Chart title="Step times" help="Steps of both sides by position." chart={stepsChart(steps)} fileName={fileName("steps")} height={280} />
       )}
-      <Tables context={context} names={["phases", "steps"]} />
+      <Tables context={context} names={["steps", "phases"]} />
     </>
   );
 }
