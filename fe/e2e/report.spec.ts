@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 
 import type { Browser, Download, Page } from "@playwright/test";
 
+import { faults } from "./audit";
 import { expect, test } from "./fixtures";
 
 async function save(page: Page, name: string): Promise<Download> {
@@ -42,6 +43,7 @@ test("a report of the chosen views opens from disk, with the network off", async
     expect(dark).toBe("rgb(21, 24, 28)");
     const link = report.getByRole("link", { name: standalone.url });
     expect(await link.getAttribute("href")).toContain("#run=kineto_resnet50_nw0&view=overview");
+    expect(await faults(report)).toEqual([]);
     expect(await report.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
   });
   expect(messages).toEqual([]);

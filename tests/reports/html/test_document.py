@@ -22,7 +22,19 @@ from torch_tb_profiler.views.schema import Line, Series, Table
 from torch_tb_profiler.views.timeline.picture import Box, Picture, PictureNote, PictureTrack
 
 SAFE_TAGS = {
-    *("html", "head", "meta", "title", "style", "body", "nav", "section", "details", "summary"),
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "main",
+        "nav",
+        "section",
+        "details",
+        "summary",
+    ),
     *("h1", "h2", "h3", "p", "b", "small", "code", "a", "ul", "ol", "li", "i", "dl", "dt", "dd"),
     *("div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
     *("svg", "g", "rect", "path", "line", "text"),

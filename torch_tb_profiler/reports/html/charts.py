@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from torch_tb_profiler.reports.html.colours import colour, colours
+from torch_tb_profiler.reports.html.colours import colour, colours, label_class
 from torch_tb_profiler.reports.html.markup import Markup, element, number
 from torch_tb_profiler.reports.text import shortened
 from torch_tb_profiler.views.scales import Multiple, multiple_for
@@ -23,7 +23,7 @@ MAX_BARS = 200
 """Of a bar chart; of more the first."""
 
 MAX_LINES = 12
-_CHARACTER_PX = 6.5
+_CHARACTER_PX = 7.0
 _BAR_HEIGHT = 34
 _MAX_BAR = 90
 """Width of a bar where there are few."""
@@ -86,7 +86,7 @@ def stacked_bar(parts: Sequence[tuple[str, float, str]], title: str, share: floa
                 "g",
                 element("title", label),
                 element("rect", x=at, y=0, width=width, height=_BAR_HEIGHT, fill=colour(name)),
-                element("text", name, x=at + 6, y=_BAR_HEIGHT / 2 + 4, class_="on")
+                element("text", name, x=at + 6, y=_BAR_HEIGHT / 2 + 4, class_=label_class(name))
                 if width > len(name) * _CHARACTER_PX + 12
                 else None,
             )

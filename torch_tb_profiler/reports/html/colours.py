@@ -48,12 +48,20 @@ _VARIABLES = {
 }
 """Name of a category, in lower case → the end of its variable, ``--cat-…``."""
 
+_DARK = frozenset({"kernel", "tensor-core", "memset"})
+"""Ends of variables that are dark in the light theme."""
+
 _ORDER = ("kernel", "dataloader", "cpu-exec", "communication", "memcpy", "runtime", "memset")
 
 
 def colour(name: str) -> str:
     """The colour of one category, ``other`` where it is none."""
     return f"var(--cat-{_VARIABLES.get(_key(name), 'other')})"
+
+
+def label_class(name: str) -> str:
+    """The class of a label on the colour of a category: light on the dark ones."""
+    return "on-dark" if _VARIABLES.get(_key(name)) in _DARK else "on"
 
 
 def colours(names: Sequence[str]) -> list[str]:

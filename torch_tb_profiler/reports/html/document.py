@@ -47,7 +47,7 @@ def dumps(contents: ReportContents) -> bytes:
         element("title", f"{first.spec.title}: {heading}"),
         Markup(f"<style>{_style()}</style>"),
     )
-    document = element("html", head, element("body", body), lang="en")
+    document = element("html", head, element("body", element("main", body)), lang="en")
     return f"<!DOCTYPE html>\n{document}\n".encode()
 
 

@@ -58,7 +58,14 @@ def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_
     markup = joined(
         [
             _heading(table, _count_text(table, len(rows))),
-            element("div", grid, class_="scroll"),
+            element(
+                "div",
+                grid,
+                class_="scroll",
+                role="region",
+                aria_label=table.spec.title,
+                tabindex="0",
+            ),
             _without_values(table, columns),
         ]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.reports.html.colours import colour
+from torch_tb_profiler.reports.html.colours import colour, label_class
 from torch_tb_profiler.reports.html.markup import Markup, element, number
 from torch_tb_profiler.reports.text import shortened
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -13,8 +13,8 @@ _WIDTH = 1000
 _LEFT = 190
 _LANE, _TRACK_GAP, _HEADING = 15, 4, 18
 _AXIS = 22
-_CHARACTER_PX = 6.2
-_TITLE_CHARACTERS = 26
+_CHARACTER_PX = 6.8
+_TITLE_CHARACTERS = 25
 _TICKS = 5
 _MIN_PX = 0.4
 """Narrower boxes would not be seen."""
@@ -129,7 +129,7 @@ def _named(box: Box, name: str, picture: Picture, y: float) -> Markup:
     characters = int((width - 6) / _CHARACTER_PX)
     if characters < 4:
         return shape
-    class_ = None if box.category in ("step", "merged_idle") else "on"
+    class_ = None if box.category in ("step", "merged_idle") else label_class(box.category)
     label = _label(shortened(name, characters), left + 3, y + 11, class_)
     return element("g", shape, label)
 
