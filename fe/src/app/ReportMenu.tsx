@@ -109,5 +109,5 @@ function reportQuery(target: Target, params: Params): Query {
 }
 
 function baselineQuery(params: Params): Query {
-  return Object.fromEntries(Object.entries(params).filter(([key]) => key.startsWith("baseline_")));
+  return Object.fromEntries(Object.entries(params).filter(([key]) => /^(baseline|third)_/.test(key)));
 }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json as json_module
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.helpers import traces as t
+from tests.helpers.examples import examples
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers.registry import import_trace
@@ -123,3 +128,37 @@ def test_other_numbers_of_steps_are_compared_per_step() -> None:
     view = compare(report(training(400, 4)), ALL, training(400, 2), ALL)
     row = view.tables["operators"].frame.row(0, named=True)
     assert (row["baseline_calls"], row["candidate_calls"]) == (1, 1)
+
+
+@given(data=st.data())
+@examples(40)
+def test_a_report_of_another_shape_is_refused_or_compared(data: st.DataObject) -> None:
+    """Values of any cell, of the wrong type, missing or doubled, never crash."""
+    trace = training(400)
+    frame = report(trace).side["report_views"].frame
+    view, text = frame.row(data.draw(st.integers(0, frame.height - 1)))
+    answer = json_module.loads(text)
+    name = data.draw(st.sampled_from(sorted(answer["tables"])))
+    table = answer["tables"][name]
+    table["row_count"] = len(table["rows"])
+    change = data.draw(st.sampled_from(("cell", "row", "columns", "double", "table")))
+    odd = data.draw(st.sampled_from((None, "x", -1, 1.5, True, 10**30, [], {})))
+    if change == "table":
+        answer["tables"][name] = odd
+    elif change == "columns":
+        table["columns"] = table["columns"][1:]
+    elif table["rows"]:
+        row = data.draw(st.integers(0, len(table["rows"]) - 1))
+        if change == "cell":
+            table["rows"][row][data.draw(st.integers(0, len(table["columns"]) - 1))] = odd
+        elif change == "row":
+            table["rows"][row] = table["rows"][row][:-1]
+        else:
+            table["rows"].append(table["rows"][row])
+            table["row_count"] += 1
+    texts = [json_module.dumps(answer) if each == view else own for each, own in frame.rows()]
+    rest = ",".join(texts).encode()
+    start = b'[{"schema_version":1,"view":"x","trace":{}},'
+    side = build_trace(import_trace([start + rest + b"]"], name="r.json"))
+    with suppress(SelectionError):
+        compare(side, ALL, trace, ALL)

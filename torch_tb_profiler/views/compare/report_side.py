@@ -38,6 +38,7 @@ NO_SAMPLES = (
 )
 NARROWED = "A side that is a report has no events, so it cannot be narrowed."
 
+_TREE = ("path", "name", "parent")
 _FACTS = {
     "device": "gpu_names",
     "device_count": "gpu_count",
@@ -53,9 +54,13 @@ def is_report(trace: Trace) -> bool:
     return TABLE in trace.side
 
 
+class _Column(msgspec.Struct):
+    key: str
+
+
 class _Table(msgspec.Struct):
-    columns: list[dict[str, Any]]
-    rows: list[list[Any]]
+    columns: list[_Column]
+    rows: list[list[str | int | float | bool | None]]
     row_count: int
     null_reasons: dict[str, str] = {}
 
@@ -90,9 +95,13 @@ class JsonReport(msgspec.Struct, frozen=True, eq=False):
         shown = self.answers[view].tables.get(table) if view in self.answers else None
         if shown is None or len(shown.rows) < shown.row_count:
             return pl.DataFrame(), {}
-        keys = [str(column["key"]) for column in shown.columns]
-        frame = pl.DataFrame(shown.rows, schema=keys, orient="row", infer_schema_length=None)
-        return frame, shown.null_reasons
+        columns = zip(*shown.rows, strict=True) if shown.rows else [[] for _ in shown.columns]
+        keys = [column.key for column in shown.columns]
+        series = [
+            pl.Series(key, list(values), strict=False)
+            for key, values in zip(keys, columns, strict=True)
+        ]
+        return pl.DataFrame(series), shown.null_reasons
 
     def fact(self, key: str) -> Any:
         """The value of a fact of the overview."""
@@ -110,11 +119,20 @@ def report_of(trace: Trace) -> JsonReport:
     """
     rows = trace.side[TABLE].frame.rows()
     try:
-        return JsonReport({view: msgspec.json.decode(text, type=_Answer) for view, text in rows})
-    except msgspec.ValidationError as error:
-        raise SelectionError(
-            f"the report has another shape than this version writes: {error}"
-        ) from None
+        report = JsonReport({view: msgspec.json.decode(text, type=_Answer) for view, text in rows})
+    except msgspec.DecodeError as error:
+        raise _other_shape(str(error)) from None
+    for answer in report.answers.values():
+        for name, table in answer.tables.items():
+            keys = {column.key for column in table.columns}
+            is_whole = len(keys) == len(table.columns)
+            if not is_whole or any(len(row) != len(keys) for row in table.rows):
+                raise _other_shape(f"rows of table {name[:80]!r} do not fit its columns")
+    return report
+
+
+def _other_shape(problem: str) -> SelectionError:
+    return SelectionError(f"the report has another shape than this version writes: {problem}")
 
 
 def refuse_narrowed(selection: Part) -> None:
@@ -167,19 +185,31 @@ def _named(
     report: JsonReport, view: str, measures: tuple[Measure, ...], divisor: float
 ) -> NamedSide:
     frame, reasons = report.frame(view, view)
-    if not frame.is_empty() and frame["name"].n_unique() < frame.height:
-        frame = frame.clear()
-    names = [str(name) for name in frame["name"]] if frame.width else []
+    names = [str(name) for name in frame["name"]] if "name" in frame.columns else []
+    if len(set(names)) < frame.height:
+        names, frame = [], frame.clear()
     return NamedSide(names, _side(frame, reasons, measures, divisor))
 
 
 def report_modules(report: JsonReport, divisor: float) -> ModuleSide:
     """Modules by position in the tree."""
     frame, reasons = report.frame("modules", "modules")
-    if frame.is_empty():
-        frame = pl.DataFrame(schema={"path": pl.String, "name": pl.String, "parent": pl.String})
-    keys = frame.select(pl.col("path", "name", "parent").cast(pl.String))
+    if not _is_tree(frame):
+        frame = pl.DataFrame(schema=dict.fromkeys(_TREE, pl.String))
+    keys = frame.select(pl.col(_TREE).cast(pl.String))
     return ModuleSide(keys, _side(frame, reasons, MODULE_MEASURES, divisor), np.empty(0, np.int64))
+
+
+def _is_tree(frame: pl.DataFrame) -> bool:
+    """Whether every row has a path of its own, and a parent that stands before it."""
+    if not set(_TREE) <= set(frame.columns):
+        return False
+    known: set[str | None] = {None}
+    for path, name, parent in frame.select(pl.col(_TREE).cast(pl.String)).rows():
+        if path is None or name is None or path in known or parent not in known:
+            return False
+        known.add(path)
+    return True
 
 
 def _side(
@@ -207,15 +237,16 @@ def _numbers(frame: pl.DataFrame, key: str) -> Float64:
 def report_memory(report: JsonReport) -> dict[tuple[str, str], int]:
     """Bytes by device and measure: the peaks, and what the allocated one is made of."""
     sizes: dict[tuple[str, str], int] = {}
-    peaks, _ = report.frame("memory", "memory_peaks")
-    for row in peaks.rows(named=True):
+
+    def add(device: object, measure: str, size: object) -> None:
+        if isinstance(size, int):
+            sizes[str(device), measure] = size
+
+    for row in report.frame("memory", "memory_peaks")[0].rows(named=True):
         for measure in ("peak_allocated", "peak_reserved"):
-            if row.get(f"{measure}_bytes") is not None:
-                sizes[row["device"], measure] = int(row[f"{measure}_bytes"])
-    categories, _ = report.frame("memory", "peak_categories")
-    for row in categories.rows(named=True):
-        if row["size_bytes"] is not None:
-            sizes[row["device"], f"peak_{row['category']}"] = int(row["size_bytes"])
+            add(row.get("device"), measure, row.get(f"{measure}_bytes"))
+    for row in report.frame("memory", "peak_categories")[0].rows(named=True):
+        add(row.get("device"), f"peak_{row.get('category')}", row.get("size_bytes"))
     return sizes
 
 
