@@ -18,6 +18,7 @@ from torch_tb_profiler.views.timeline.clocks import WorkerClock
 from torch_tb_profiler.views.timeline.flows import FlowKind
 from torch_tb_profiler.views.timeline.follow import StepKind
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, IdleGap
+from torch_tb_profiler.views.timeline.lane_sums import NameTime
 from torch_tb_profiler.views.timeline.namesakes import Namesakes
 from torch_tb_profiler.views.timeline.placed_slices import PlacedSlice
 from torch_tb_profiler.views.timeline.range_names import CategoryTime
@@ -102,6 +103,9 @@ class TimelineRangeAnswer(Answer, kw_only=True):
     start_ns: int
     end_ns: int
     categories: list[CategoryTime]
+    operators: list[NameTime]
+    python: list[NameTime]
+    kernels: list[NameTime]
     slices: TablePayload
     names_left_out: int
     counters: TablePayload

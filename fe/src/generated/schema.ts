@@ -462,6 +462,16 @@ export interface TimelineTimePayload {
   self_us: number;
 }
 
+/** One name in a range; `self_us` is what lies in the range, without children. */
+export interface TimelineTopPayload {
+  name: string;
+  count: number;
+  self_us: number;
+  total_us: number;
+  short_name: string | null;
+  demangled_name: string | null;
+}
+
 /** What one GPU did in a range. */
 export interface TimelineGpuPayload {
   device: number;
@@ -471,16 +481,6 @@ export interface TimelineGpuPayload {
   overlap_us: number;
   idle_us: number;
   copies_us: number;
-}
-
-/** One name in a range; `self_us` is what lies in the range, without children. */
-export interface TimelineTopPayload {
-  name: string;
-  count: number;
-  self_us: number;
-  total_us: number;
-  short_name: string | null;
-  demangled_name: string | null;
 }
 
 /** A time in which a GPU ran nothing, and what the host thread that feeds it did meanwhile. */
@@ -498,6 +498,9 @@ export interface TimelineRangeAnswer {
   start_ns: number;
   end_ns: number;
   categories: TimelineTimePayload[];
+  operators: TimelineTopPayload[];
+  python: TimelineTopPayload[];
+  kernels: TimelineTopPayload[];
   slices: TablePayload;
   names_left_out: number;
   counters: TablePayload;

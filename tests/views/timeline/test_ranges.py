@@ -37,6 +37,11 @@ def test_self_time_is_cut_at_the_range() -> None:
         ("Operator", "aten::linear", 1, 15.0, 45.0),
     ]
     assert [row for row in rows if row[0] == "Kernel"] == [("Kernel", "gemm", 1, 25.0, 25.0)]
+    assert [(entry.name, entry.self_us, entry.total_us) for entry in summary.operators] == [
+        ("aten::mm", 25.0, 30.0),
+        ("aten::linear", 15.0, 45.0),
+    ]
+    assert [(entry.name, entry.total_us) for entry in summary.kernels] == [("gemm", 25.0)]
     by_category = {entry.category: entry.self_us for entry in summary.categories}
     assert by_category == {0: 40.0, 2: 10.0, 8: 15.0, 9: 25.0}
 

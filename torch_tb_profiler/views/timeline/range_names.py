@@ -12,6 +12,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
+from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import exact_microseconds, microseconds
@@ -20,6 +21,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.index import Timeline
+from torch_tb_profiler.views.timeline.lane_sums import NameTime
 from torch_tb_profiler.views.timeline.range_parts import LanePart, parts_in_range
 
 MAX_NAMES = 10_000
@@ -128,6 +130,24 @@ class RangeNames(Struct, frozen=True, eq=False):
         return [
             CategoryTime(category, is_device, count, exact_microseconds(self_ns))
             for is_device, category, count, self_ns in sums.iter_rows()
+        ]
+
+    def top(self, categories: tuple[int, ...], limit: int) -> list[NameTime]:
+        """The names of some categories that have most self time."""
+        sums = self.sums.filter(pl.col("category").is_in(categories)).group_by("name_code")
+        most = sums.agg(pl.sum("count", "self_ns", "total_ns"))
+        most = most.sort(-pl.col("self_ns"), "name_code").head(limit)
+        others = kernel_names(self.trace)
+        return [
+            NameTime(
+                self.trace.text(code) or "",
+                count,
+                exact_microseconds(self_ns),
+                exact_microseconds(total_ns),
+                others.short_text(code),
+                others.demangled_text(code),
+            )
+            for code, count, self_ns, total_ns in most.iter_rows()
         ]
 
     def table(self) -> tuple[Table, int]:

@@ -12,16 +12,25 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.intervals import clip, subtract, total, union_all
+from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
 from torch_tb_profiler.trace.units import exact_microseconds
 from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.timeline.categories import COMMUNICATION
 from torch_tb_profiler.views.timeline.choice import Choice
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, described, longest_gaps
 from torch_tb_profiler.views.timeline.index import Timeline
+from torch_tb_profiler.views.timeline.lane_sums import NameTime
 from torch_tb_profiler.views.timeline.merged import device_activity
 from torch_tb_profiler.views.timeline.range_counters import range_counters
 from torch_tb_profiler.views.timeline.range_names import CategoryTime, range_names
 
+TOP = 10
+"""Names listed of each kind beside the table of all."""
+
 MAX_GAPS = 10
+
+_OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
+_WORK = (Category.KERNEL, Category.MEMCPY, Category.MEMSET, COMMUNICATION)
 
 
 class GpuTime(Struct, frozen=True):
@@ -45,6 +54,9 @@ class RangeSummary(Struct, frozen=True):
     with least self time that are not in the table ``slices``."""
 
     categories: list[CategoryTime]
+    operators: list[NameTime]
+    python: list[NameTime]
+    kernels: list[NameTime]
     slices: Table
     names_left_out: int
     counters: Table
@@ -81,6 +93,9 @@ def range_summary(
     spans = longest_gaps(timeline, start_ns, end_ns, MAX_GAPS, devices)
     return RangeSummary(
         categories=names.by_category(),
+        operators=names.top(_OPERATORS, TOP),
+        python=names.top(PYTHON_CATEGORIES, TOP),
+        kernels=names.top(_WORK, TOP),
         slices=slices,
         names_left_out=left_out,
         counters=range_counters(timeline, start_ns, end_ns, listed),
