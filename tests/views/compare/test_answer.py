@@ -60,6 +60,14 @@ def test_few_steps_are_said(steps: list[int]) -> None:
     assert "significant" not in text
 
 
+@pytest.mark.parametrize(
+    ("times", "text"), [(2, "2.00"), (14, "14.0"), (250, "250"), (3000, "3,000")]
+)
+def test_a_multiple_has_three_digits(times: int, text: str) -> None:
+    a, b = training([100, 100], 1), training([100 * times, 100 * times], 1)
+    assert f"The candidate takes {text} times as long as" in answer(a, b)
+
+
 def test_more_than_twice_the_time_is_a_multiple() -> None:
     text = answer(training([100, 100]), training([300, 310]))
     assert text.startswith("The candidate takes 3.05 times as long as the baseline (305 ms ")

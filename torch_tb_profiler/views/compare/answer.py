@@ -6,6 +6,7 @@ Every number is one of the comparison's own tables and facts.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
@@ -40,7 +41,7 @@ _CATEGORY_WORDS = {
     "Communication": "communication",
     "Runtime": "runtime calls",
     "CPU Exec": "CPU work",
-    "Other": "time in which nothing recorded runs",
+    "Other": "time with nothing recorded",
 }
 
 
@@ -79,7 +80,9 @@ def _verdict(total: dict[str, Any], a: str, b: str) -> str:
     if abs(share) < _SAME_PCT:
         return f"{b} takes as long as {a}, {duration_text(after)} per step"
     if after >= _TWICE * before:
-        change = f"{b} takes {after / before:.3g} times as long as {a}"
+        ratio = after / before
+        digits = max(2 - int(math.log10(ratio)), 0)
+        change = f"{b} takes {ratio:,.{digits}f} times as long as {a}"
     else:
         word = "slower" if share > 0 else "faster"
         change = f"{b} is {percent(abs(share))} {word} than {a}"
