@@ -249,7 +249,7 @@ function FoldedComparison({ context, name }: { readonly context: ViewContext; re
 /** First whether it is slower, and how certain; then where; the steps last. */
 const ANSWER = ["delta_total_us", "delta_total_pct", "confidence_total_pct", "delta_third_total_us", "delta_third_total_pct", "confidence_third_total_pct", "largest_change"];
 const LAST = ["baseline_steps", "candidate_steps"];
-const MAX_FACTS = 8;
+const MAX_FACTS = 7;
 
 export function answerFirst(facts: readonly Fact[]): Fact[] {
   const shown = facts.filter(({ unit, value }) => value !== null && (unit !== null || typeof value === "string"));
