@@ -12,6 +12,7 @@ from tests.helpers import traces as t
 from torch_tb_profiler.analysis.algebra.codes import NO, UNKNOWN, YES
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recording.matrix_units import (
+    matrix_units_busy_pct,
     recorded_matrix_use,
     unknown_matrix_units,
 )
@@ -63,6 +64,16 @@ def test_a_kernel_used_them_if_its_share_of_the_time_is_above_zero() -> None:
     }  # fmt: skip
 
 
+def test_how_busy_they_are_is_weighted_by_durations() -> None:
+    trace = sampled(("aic_mac_ratio", 10, 30.0), ("aic_mac_ratio", 20, 0.0))
+    chosen = np.ones(trace.device_work.height, np.bool_)
+    assert matrix_units_busy_pct(trace, chosen) == pytest.approx(30)
+    assert matrix_units_busy_pct(trace, ~chosen) is None
+    by_type = sampled(("mac_fp16_ratio", 10, 30.0), ("mac_int8_ratio", 10, 7.0))
+    assert matrix_units_busy_pct(by_type, chosen) == pytest.approx(37)
+    assert matrix_units_busy_pct(sampled(("aiv_vec_ratio", 10, 50.0)), chosen) is None
+
+
 def test_one_of_several_data_types_is_enough() -> None:
     trace = sampled(("mac_fp16_ratio", 10, 0.0), ("mac_int8_ratio", 10, 7.0))
     assert verdicts(trace)["a"] == YES
@@ -81,6 +92,10 @@ def test_times_are_those_of_the_file() -> None:
     used = details.filter(pl.col("aic_mac_ratio").cast(pl.Float64, strict=False) > 0)
     with open_trace(FILES[FOLDER], cache=False) as opened:
         uses = opened.view("kernels").table("tensor_core_time")
+        facts = {fact.key: fact.value for fact in opened.view("overview").facts}
     row = uses.filter(use="Used")
     assert row["calls"][0] == used.height > 0
-    assert row["total_us"][0] == pytest.approx(used["Duration(us)"].cast(pl.Float64).sum())
+    time, ratio = (used[key].cast(pl.Float64) for key in ("Duration(us)", "aic_mac_ratio"))
+    assert row["total_us"][0] == pytest.approx(time.sum())
+    busy = 100 * float((time * ratio).sum()) / float(time.sum())
+    assert facts["matrix_units_busy_pct"] == pytest.approx(busy)

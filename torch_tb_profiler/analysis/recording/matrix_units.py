@@ -11,7 +11,7 @@ import polars as pl
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.recording.device_terms import device_terms
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int8
+from torch_tb_profiler.trace.columns import Bools, Int8
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -27,9 +27,7 @@ def recorded_matrix_use(trace: Trace) -> Int8 | None:
 
     Kernels that start at the same moment are unknown if their values differ.
     """
-    samples = trace.samples
-    metrics = [code for code, text in enumerate(trace.strings) if _BUSY.fullmatch(str(text))]
-    rows = samples.filter(pl.col("metric_code").is_in(metrics) & pl.col("value").is_finite())
+    rows = _samples(trace)
     if not rows.height:
         return None
     # One value per kernel and metric; kernels of one start share their moment.
@@ -50,6 +48,36 @@ def recorded_matrix_use(trace: Trace) -> Int8 | None:
     known = verdicts["verdict"].fill_null(codes.UNKNOWN).to_numpy().astype(np.int8)
     known[verdicts["category"].to_numpy() != Category.KERNEL] = codes.NO
     return known
+
+
+def matrix_units_busy_pct(trace: Trace, mask: Bools) -> float | None:
+    """How busy matrix units are in the kernels that use them, weighted by their durations: the mean
+    over the rows of ``trace.device_work`` in ``mask``; None where it was not recorded of any."""
+    use = recorded_matrix_use(trace)
+    if use is None:
+        return None
+    busy = (
+        _samples(trace)
+        .group_by("time_ns", "metric_code")
+        .agg(pl.col("value").mean())
+        .group_by("time_ns")
+        .agg(pl.col("value").sum())
+    )
+    kernels = (
+        trace.device_work.select("start_ns", "dur_ns")
+        .filter(pl.Series(mask & (use == codes.YES)))
+        .join(busy, left_on="start_ns", right_on="time_ns", how="left")
+    )
+    whole = float(kernels["dur_ns"].sum())
+    return float((kernels["dur_ns"] * kernels["value"]).sum()) / whole if whole else None
+
+
+def _samples(trace: Trace) -> pl.DataFrame:
+    """The samples of the share of a kernel's time, with their metric."""
+    sampled = trace.samples["metric_code"].unique().to_list()
+    metrics = [code for code in sampled if _BUSY.fullmatch(trace.text(code) or "")]
+    is_of_them = pl.col("metric_code").is_in(metrics) & pl.col("value").is_finite()
+    return trace.samples.filter(is_of_them)
 
 
 @per_trace

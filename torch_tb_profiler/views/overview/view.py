@@ -38,6 +38,7 @@ from torch_tb_profiler.views.overview.gpus import (
 from torch_tb_profiler.views.overview.guidance import GUIDANCE, guidance_table
 from torch_tb_profiler.views.overview.job_text import job_text
 from torch_tb_profiler.views.overview.longest_gap import LONGEST_GAP, longest_gap
+from torch_tb_profiler.views.overview.matrix_units import matrix_unit_facts
 from torch_tb_profiler.views.overview.mindspore import MINDSPORE_PARTS, mindspore_parts
 from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.overview.resources import (
@@ -184,6 +185,7 @@ def overview(trace: Trace, selection: Selection) -> View:
             *iteration_facts(trace, selection),
             *throughput_facts(trace),
             efficiency,
+            *matrix_unit_facts(trace, selection),
             *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
             *recognition_facts(selected_kernel_calls(trace, selection)),

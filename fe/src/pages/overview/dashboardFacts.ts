@@ -12,6 +12,7 @@ const PERFORMANCE = [
   "iteration_mean_us",
   "iteration_stddev_us",
   "tensor_core_efficiency_pct",
+  "matrix_units_busy_pct",
   "gpu_utilization_mean_pct",
   "gpu_utilization_used_mean_pct",
   "kernel_calls",
