@@ -27,7 +27,8 @@ const COLORS: Readonly<Record<string, string>> = {
   stream_wait: "--mark-overlap",
   hand_over: "--line-strong",
 };
-const FOLDED = ["what_if", "pieces"];
+/** The picture has the categories already. */
+const FOLDED = ["categories", "what_if", "pieces"];
 
 export function CriticalPathPage(props: PageProps) {
   const text = useParams()[KEY];

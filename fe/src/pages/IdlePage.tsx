@@ -158,7 +158,11 @@ function Gap({ context, table, row }: { readonly context: ViewContext; readonly 
           </div>
         ))}
       </dl>
-      {start !== null && duration !== null && <ShowRangeOnTimeline range={{ startNs: start * 1e3, endNs: (start + duration) * 1e3, slice: null, worker: null }} />}
+      {start !== null && duration !== null && (
+        <p>
+          <ShowRangeOnTimeline range={{ startNs: start * 1e3, endNs: (start + duration) * 1e3, slice: null, worker: null }} />
+        </p>
+      )}
       {operator !== "" && <CallStacks context={context} name={operator} />}
     </>
   );

@@ -8,14 +8,31 @@ import { cannotJump, jumpToSource } from "./jump";
 import { RelativePathDialog } from "./RelativePathDialog";
 import { useEditorSettings } from "./settings";
 
-export function StackView({ stack }: { readonly stack: string }) {
+interface Props {
+  readonly stack: string;
+  /** Deeper frames are shown on demand; all by default. */
+  readonly shownFrames?: number;
+}
+
+export function StackView({ stack, shownFrames = Infinity }: Props) {
+  const [all, setAll] = useState(false);
+  const frames = splitStack(stack);
+  // One more costs no more room than the button.
+  const isShortened = !all && frames.length > shownFrames + 1;
   return (
     <ol className="stack">
-      {splitStack(stack).map((frame, index) => (
+      {(isShortened ? frames.slice(0, shownFrames) : frames).map((frame, index) => (
         <li key={index}>
           <Frame text={frame} />
         </li>
       ))}
+      {isShortened && (
+        <li>
+          <button type="button" className="missing-data" onClick={() => setAll(true)}>
+            {frames.length - shownFrames} more frames
+          </button>
+        </li>
+      )}
     </ol>
   );
 }

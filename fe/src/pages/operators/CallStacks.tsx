@@ -17,6 +17,8 @@ interface Props {
   readonly shape?: string;
 }
 
+/** The code that calls an operator is near it; below that is what started the program. */
+const SHOWN_FRAMES = 12;
 const HIDDEN = ["name", "input_shape", "kind", "direction", "type", "host_python_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "cumulative_pct"];
 
 export function CallStacks({ context, name, shape = "" }: Props) {
@@ -33,7 +35,7 @@ export function CallStacks({ context, name, shape = "" }: Props) {
     <section aria-label="Call stack">
       <h3>Call stack of {visibleText(name)}, innermost first</h3>
       {stacks > 1 && <p className="soft">The one that takes the most time, of {stacks}.</p>}
-      <StackView stack={textOf(table, first, "call_stack")} />
+      <StackView stack={textOf(table, first, "call_stack")} shownFrames={SHOWN_FRAMES} />
       {stacks > 1 && (
         <NestedView
           context={context}
