@@ -162,3 +162,8 @@ def test_a_report_of_another_shape_is_refused_or_compared(data: st.DataObject) -
     side = build_trace(import_trace([start + rest + b"]"], name="r.json"))
     with suppress(SelectionError):
         compare(side, ALL, trace, ALL)
+
+
+def test_a_report_opens_with_the_comparison() -> None:
+    assert view_named("compare").is_first(report(training(400)))
+    assert not view_named("compare").is_first(training(400))

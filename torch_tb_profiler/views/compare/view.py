@@ -196,6 +196,7 @@ SPEC = ViewSpec(
     group_bys=(AUTO, TOTAL, PER_STEP),
     missing=_missing,
     leading_facts=LEADING,
+    is_first=is_report,
     pair_answer=comparison_answer,
     with_third=with_third,
     third_group_by=third_group_by,
