@@ -80,7 +80,7 @@ def test_the_browser_is_asked_to_run_and_load_nothing() -> None:
 def test_a_cut_table_says_how_many_rows_there_are_and_by_what() -> None:
     names = [f"kernel {n}" for n in range(2000)]
     columns = {
-        key: names if dtype == pl.String else [1.5] * 2000
+        key: names if dtype == pl.String else [float(n) for n in range(2000)]
         for key, dtype in KERNELS.polars_schema().items()
     }
     shown = table_markup(Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema())))
@@ -90,6 +90,22 @@ def test_a_cut_table_says_how_many_rows_there_are_and_by_what() -> None:
     count = small.markup.count("<tr>") - 1
     assert 10 < count < 60
     assert f"first {count} of 2,000 rows" in small.markup
+
+
+def test_a_column_with_one_value_is_a_line_below_the_table() -> None:
+    schema = KERNELS.polars_schema()
+    first, number = KERNELS.columns[0], next(c for c in KERNELS.columns if c.unit == "pct")
+    frame = pl.DataFrame({key: [None] * 3 for key in schema}, schema).with_columns(
+        pl.Series(first.key, ["a", "a", "a"]), pl.Series(number.key, [2.5, 2.5, 2.5])
+    )
+    shown = table_markup(Table(KERNELS, frame))
+    assert f"Same in every row: {number.title} 2.50 %" in shown.markup
+    assert (
+        shown.markup.count("<th>") + shown.markup.count("<th ") == 1
+    )  # the first column stays, whatever it holds
+    assert number in shown.columns
+    two = table_markup(Table(KERNELS, frame.head(2)))
+    assert "Same in every row" not in two.markup
 
 
 @pytest.fixture(scope="module")

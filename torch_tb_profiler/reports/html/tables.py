@@ -24,6 +24,13 @@ MAX_HOVER = 300
 """Characters of the whole text that a shortened cell shows on hover."""
 
 
+MIN_SAME_ROWS = 3
+"""From so many rows on a column with one value in all of them is a line below the table."""
+
+MANY_COLUMNS = 12
+"""More of them are printed smaller."""
+
+
 class ShownTable(Struct, frozen=True):
     """A table, and the columns that it shows, for the chapter on how numbers are counted."""
 
@@ -43,7 +50,9 @@ def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_
         reason = element("p", table.why_empty, class_="soft")
         return ShownTable(joined([_heading(table, "no rows"), reason]), ())
     columns = indented(table, display_columns(table))
-    shown = [column for column in chosen(columns, None) if column.has_values]
+    known = [column for column in chosen(columns, None) if column.has_values]
+    same = [column for column in known[1:] if _is_same(column)]
+    shown = [column for column in known if column not in same]
     bars = {each.key for each in table.spec.columns if each.unit == "pct"}
     rows: list[Markup] = []
     size = 0
@@ -54,7 +63,8 @@ def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_
             break
         rows.append(row)
     header = element("tr", *(_header(column, table) for column in shown))
-    grid = element("table", element("thead", header), element("tbody", *rows))
+    width = "wide" if len(shown) > MANY_COLUMNS else None
+    grid = element("table", element("thead", header), element("tbody", *rows), class_=width)
     markup = joined(
         [
             _heading(table, _count_text(table, len(rows))),
@@ -66,10 +76,11 @@ def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_
                 aria_label=table.spec.title,
                 tabindex="0",
             ),
+            _same_values(same),
             _without_values(table, columns),
         ]
     )
-    keys = {column.key for column in shown}
+    keys = {column.key for column in known}
     return ShownTable(markup, tuple(each for each in table.spec.columns if each.key in keys))
 
 
@@ -114,6 +125,21 @@ def _order_text(table: Table) -> str:
     keys = [key.strip().removeprefix("-") for key in table.spec.sort.split(",") if key.strip()]
     names = [titles[key] for key in keys[:1] if key in titles]
     return f", by {names[0]}" if names else ""
+
+
+def _is_same(column: DisplayColumn) -> bool:
+    return len(column.cells) >= MIN_SAME_ROWS and len(set(column.cells)) == 1
+
+
+def _same_values(columns: Sequence[DisplayColumn]) -> Markup | None:
+    """The columns that say the same in every row: beside the others they only take room."""
+    if not columns:
+        return None
+    values = [
+        f"{column.title} {shortened(column.cells[0], MAX_CELL)} {column.unit}".rstrip()
+        for column in columns
+    ]
+    return element("p", "Same in every row: ", text(", ".join(values)), class_="soft")
 
 
 def _without_values(table: Table, columns: Sequence[DisplayColumn]) -> Markup | None:

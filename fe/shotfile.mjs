@@ -1,0 +1,12 @@
+import { chromium } from "@playwright/test";
+const [,, file, out, theme="light", w="1100"] = process.argv;
+const b = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox"] });
+const c = await b.newContext({ viewport: { width: +w, height: 900 }, colorScheme: theme, offline: true });
+const p = await c.newPage();
+p.on("console", (m) => console.log("console", m.text()));
+p.on("request", (r) => { if (!r.url().startsWith("file:")) console.log("req", r.url()); });
+await p.goto("file://" + file); await p.waitForTimeout(500);
+await p.screenshot({ path: out + ".png", fullPage: true });
+await p.pdf({ path: out + ".pdf", format: "A4" });
+console.log(await p.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]));
+await b.close();
