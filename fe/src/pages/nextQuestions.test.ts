@@ -52,6 +52,13 @@ test("is about the row with the most time, whatever the order, and keeps to oper
   });
 });
 
+test("adds the rows of a name, and does not lead to the page that is shown", () => {
+  const kernels = table(["name", "short_name", "operator", "total_us"], [["k", "k", "largest row", 5], ["l", "l", "most", 4], ["m", "m", "most", 3]]);
+  expect(nextQuestion(viewOf("kernels", { kernels }, "name+operator+launch"), "kernels", ALL)?.text).toBe("Which lines of code call most, which launches the most kernel time?");
+  const unlaunched = table(["name", "short_name", "operator", "total_us"], [["k", "k", null, 5]]);
+  expect(nextQuestion(viewOf("kernels", { kernels: unlaunched }, "name+operator+launch"), "kernels", ALL)?.text).toBe("Why did the device wait?");
+});
+
 test("goes on elsewhere where the page that it leads to has no data, or names are none", () => {
   const operators = table(["name", "kind", "device_self_us", "host_self_us"], [["a", "operator", null, 9]]);
   const withoutKernels = ALL.filter(({ name }) => name !== "kernels");

@@ -12,7 +12,7 @@ export interface Subject {
   readonly key: string;
   /** The column with the text to show for it, if another. */
   readonly label?: string;
-  /** The row with the most of it is meant. */
+  /** The name with the most of it, summed over its rows, is meant. */
   readonly by: string;
   /** A column and the value that the row must have. */
   readonly where?: readonly [string, string];
@@ -57,7 +57,7 @@ export const QUESTIONS: readonly Question[] = [
   { from: "groups", question: "Which operators take the time?", to: "operators" },
   { from: "shapes", question: "How fast could each shape be?", to: "efficiency", params: { tab: "shapes", group_by: "operator+input_shape" } },
   { from: "kernels", tab: "kernels", question: "Which lines of code call {}, which launches the most kernel time?", subject: { table: "kernels", key: "operator", by: "total_us" }, to: "operators", params: BY_STACK, filter: ["operators", "name"] },
-  { from: "kernels", tab: "kernels", question: "Which operators launch {}?", subject: { table: "kernels", key: "name", label: "short_name", by: "total_us" }, to: "kernels", params: BY_LAUNCH, filter: ["kernels", "name"] },
+  { from: "kernels", tab: "kernels", notBy: [BY_LAUNCH.group_by], question: "Which operators launch {}?", subject: { table: "kernels", key: "name", label: "short_name", by: "total_us" }, to: "kernels", params: BY_LAUNCH, filter: ["kernels", "name"] },
   { from: "kernels", tab: "api_calls", question: "Does the device wait for launches?", to: "idle", params: { tab: "launches" } },
   { from: "kernels", question: "Why did the device wait?", to: "idle" },
   { from: "copies", question: "What did the device wait for?", to: "idle" },
@@ -112,16 +112,21 @@ function paramsOf({ filter, param }: Question, name: string): Params {
 const NO_SUBJECT = { name: "", label: "" };
 const MAX_CHARACTERS = 60;
 
-/** The name in the largest row; null where there is none. */
+/** The name whose rows have the most together; null where there is none. */
 function subjectOf(view: View, { table: name, key, label = key, by, where }: Subject): { name: string; label: string } | null {
   const table = view.tables[name];
   if (table === undefined || !hasColumn(table, key)) return null;
   const isMeant = (row: Row) => where === undefined || cellOf(table, row, where[0]) === where[1];
-  const largest = table.rows.filter(isMeant).reduce<Row | null>((best, row) => (amount(table, row, by) > amount(table, best, by) ? row : best), null);
-  const its = largest === null ? "" : textOf(table, largest, key);
-  return largest === null || its === "" ? null : { name: its, label: textOf(table, largest, label) || its };
+  const totals = new Map<string, { row: Row; amount: number }>();
+  for (const row of table.rows.filter(isMeant)) {
+    const its = textOf(table, row, key);
+    const known = totals.get(its);
+    totals.set(its, { row: known?.row ?? row, amount: (known?.amount ?? 0) + amount(table, row, by) });
+  }
+  const [its, { row }] = [...totals].reduce<readonly [string, { row: Row | null; amount: number }]>((best, each) => (each[1].amount > best[1].amount ? each : best), ["", { row: null, amount: 0 }]);
+  return row === null || its === "" ? null : { name: its, label: textOf(table, row, label) || its };
 }
 
-function amount(table: Table, row: Row | null, key: string): number {
-  return row === null ? 0 : (numberOf(table, row, key) ?? 0);
+function amount(table: Table, row: Row, key: string): number {
+  return numberOf(table, row, key) ?? 0;
 }

@@ -39,7 +39,7 @@ export function SearchField({ field, text, result, workers, onSearch, onStep, on
         ref={field}
         type="search"
         className="field"
-        placeholder="Find on the timeline  ( / )"
+        placeholder="Find slices ( / )"
         aria-label="Find on the timeline"
         value={typed}
         onChange={({ target }) => setTyped(target.value)}
