@@ -298,6 +298,21 @@ test("on paper all rows are printed, dark on light", async ({ guarded: page, sta
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
 });
 
+test("on an A4 sheet no column is cut off, and there is nothing to click", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}${HASH}&view=kernels`);
+  await expect(card(page, "Kernels").locator(".grid-body > .grid-row").first()).toBeVisible();
+  await page.emulateMedia({ media: "print" });
+  // 210 mm less the margins of print.css, in CSS px.
+  await page.setViewportSize({ width: 703, height: 1000 });
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(703);
+  const foot = await card(page, "Kernels").locator(".grid-foot").boundingBox();
+  const last = await card(page, "Kernels").locator(".grid-body > .grid-row").last().boundingBox();
+  expect(foot?.y).toBeGreaterThan(last?.y ?? Infinity);
+  expect(await page.locator("main .button:visible").count()).toBe(0);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+});
+
 test("the keyboard alone reaches a view and a row, and focus is visible", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + HASH);
   const operators = page.getByRole("link", { name: "Operators" });

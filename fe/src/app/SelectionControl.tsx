@@ -48,7 +48,7 @@ export function SelectionControl({ target }: { readonly target: Target }) {
         </Chip>
       )}
       <span ref={opener}>
-        <Popover label={text === null ? (target.span.read_part === null ? "Whole trace ▾" : "Whole part ▾") : "▾"} title="Choose steps or a time range" align="left">
+        <Popover label={<>{text === null && (target.span.read_part === null ? "Whole trace" : "Whole part")}<span className="no-print"> ▾</span></>} title="Choose steps or a time range" align="left">
           {(close) => (
             <SelectionForm
               params={params}

@@ -44,7 +44,8 @@ export function TracePicker({ runs, target, view, views, open, onOpen, onClose }
   return (
     <>
       <button type="button" className="button picker-button" title="Choose run, worker and span" aria-haspopup="dialog" onClick={onOpen}>
-        {target.unknown === null ? targetTitle(target, runs.runs, isAllWorkers) : "Choose a trace"} ▾
+        {target.unknown === null ? targetTitle(target, runs.runs, isAllWorkers) : "Choose a trace"}
+        <span className="no-print"> ▾</span>
       </button>
       <PickerDialog open={open} onClose={onClose}>
         <TraceTree

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 
 import { flushSync } from "react-dom";
 
 import type { Row } from "../api/types";
+import { formatNumber } from "../lib/format";
 import { onPrinting } from "../ui/printing";
 import { CellMenu, type MenuTarget } from "./CellMenu";
 import { handleKey, type GridState, type Position } from "./gridKeys";
@@ -79,13 +80,13 @@ export function GridBody(props: Props) {
       aria-colcount={layout.visible.length}
       tabIndex={0}
       aria-activedescendant={active !== null && isDrawn(active) ? cellId(active) : undefined}
-      style={{ maxHeight: props.maxHeight }}
+      style={{ maxHeight: props.maxHeight, ...(printing ? { zoom: printedZoom(scroller.current, props) } : {}) }}
       onKeyDown={onKeyDown}
     >
       <div className="grid-head" role="rowgroup">
         {props.head}
       </div>
-      <div className="grid-body" role="rowgroup" style={{ position: "relative", height: bodyPx(lines.length, printing, drawn, virtualizer.getTotalSize()), minWidth: layout.totalWidth }}>
+      <div className="grid-body" role="rowgroup" style={{ position: "relative", height: printing || lines.length === 0 ? undefined : virtualizer.getTotalSize(), minWidth: layout.totalWidth }}>
         {items.length === 0 && (
           <div role="row" aria-rowindex={headRows + 1}>
             <div role="gridcell" aria-colspan={layout.visible.length} className="grid-empty">
@@ -109,14 +110,14 @@ export function GridBody(props: Props) {
         })}
       </div>
       {props.foot?.(allRows)}
+      {printing && lines.length > PRINTED_ROWS && (
+        <div className="grid-empty">
+          The first {PRINTED_ROWS} of {formatNumber(props.matching)} rows. Export the table for all of them.
+        </div>
+      )}
       {menu !== null && <CellMenu target={menu} layout={layout} mode={props.mode} onClose={() => setMenu(null)} />}
     </div>
   );
-}
-
-function bodyPx(count: number, printing: boolean, drawn: readonly { readonly end: number }[], totalPx: number): number | undefined {
-  if (count === 0) return undefined;
-  return printing ? printedPx(drawn) : totalPx;
 }
 
 /** Rows that are printed, as paper does not scroll. */
@@ -126,9 +127,14 @@ function printedLines({ count }: Range): number[] {
   return Array.from({ length: Math.min(count, PRINTED_ROWS) }, (_, index) => index);
 }
 
-/** The height of the rows that are printed. */
-function printedPx(drawn: readonly { readonly end: number }[]): number {
-  return drawn.at(-1)?.end ?? 0;
+/** What an A4 sheet has room for between its margins (`print.css`), in CSS px. */
+const PAPER_PX = 700;
+
+/** Makes a table that is wider than the sheet, or than the row it is in, as small as it needs: nothing is cut off. */
+function printedZoom(element: HTMLElement | null, { layout, viewportWidth, items }: Pick<Props, "layout" | "viewportWidth" | "items">): number {
+  const isInRow = element?.closest(".grid-detail") != null;
+  const neededPx = Math.max(layout.totalWidth, items.some(({ detailOpen }) => detailOpen) ? viewportWidth : 0);
+  return Math.min(1, (isInRow ? viewportWidth : PAPER_PX) / Math.max(1, neededPx));
 }
 
 function usePrinting(): boolean {
