@@ -32,8 +32,8 @@ async function openSlice(page: Page): Promise<void> {
 }
 
 const AUDITED_PAGES: readonly AuditedPage[] = [
-  { name: "overview with a row open", hash: "run=kineto_resnet50_nw0", open: openRow },
-  { name: "checks", hash: "run=cpu_resnet_full", open: (page) => page.getByRole("button", { name: "Show checks" }).click() },
+  { name: "overview, all open", hash: "run=kineto_resnet50_nw0&folds=steps,devices,throughput,checks,system,guidance" },
+  { name: "checks", hash: "run=cpu_resnet_full&folds=checks" },
   { name: "an iteration with its operators and kernels", hash: "run=kineto_resnet50_nw0&view=iterations&steps=6:8&iteration=7&aggregations=warm;;6:8" },
   { name: "what cuts the trace", hash: "run=kineto_resnet50_nw0&view=iterations", open: (page) => page.getByRole("button", { name: "Iterations by step" }).click() },
   { name: "a key node that is not there", hash: "run=kineto_resnet50_nw0&view=iterations&iterations_by=name:aten::convx" },
@@ -138,7 +138,7 @@ test("in high contrast the selection and charts stay visible", async ({ guarded:
     page.locator(`.segmented .button[aria-pressed=${pressed}]`).first().evaluate((button) => getComputedStyle(button).backgroundColor);
   expect(await ground(true)).not.toBe(await ground(false));
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
-  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0`);
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&folds=steps`);
   const swatches = page.locator(".legend .swatch");
   await expect(swatches.first()).toBeVisible();
   const colors = await swatches.evaluateAll((all) => all.map((swatch) => getComputedStyle(swatch).backgroundColor));

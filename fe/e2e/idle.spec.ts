@@ -14,7 +14,7 @@ test("idle time is summarized in a sentence, and a gap links to the timeline", a
   await goTo(page, "idle", "gaps");
   const gaps = card(page, "Longest gaps");
   await gaps.getByRole("button", { name: "Open row" }).first().click();
-  await gaps.getByRole("link", { name: "Show on timeline" }).click();
+  await gaps.getByRole("link", { name: "Show me" }).click();
   await expect(page).toHaveURL(/view=timeline.*range=\d+-\d+/);
 });
 

@@ -50,7 +50,7 @@ test("a frame is posted to the embedding page, lines counted from 0", async ({ g
   await page.goto(url);
   const frame = page.frameLocator("iframe");
   await card(frame, "Operators").getByRole("button", { name: "Open row" }).first().click();
-  const link = frame.locator(".frame-link:enabled").first();
+  const link = frame.locator(".stack .frame-link:enabled").first();
   const [, path = "", line = ""] = /^(.*):(\d+)$/.exec((await link.textContent()) ?? "") ?? [];
   await link.click();
   await expect.poll(async () => (await heard(page)).heard).toEqual([{ filename: path, line: Number(line) - 1 }]);
@@ -67,9 +67,9 @@ test("inside TensorBoard the outermost page receives it", async ({ guarded: page
   // A row of the grouping before closes when the rows of this one arrive.
   await expect(async () => {
     await card(plugin, "Operators").getByRole("button", { name: "Open row" }).first().click();
-    await expect(plugin.locator(".frame-link:enabled").first()).toBeVisible({ timeout: 3000 });
+    await expect(plugin.locator(".stack .frame-link:enabled").first()).toBeVisible({ timeout: 3000 });
   }).toPass();
-  await plugin.locator(".frame-link:enabled").first().click();
+  await plugin.locator(".stack .frame-link:enabled").first().click();
   await expect.poll(async () => (await heard(page)).heard.length).toBe(1);
   server.close();
 });
@@ -92,7 +92,7 @@ test("a page of another machine receives nothing", async ({ page, standalone }) 
   await page.goto("http://evil.test/");
   const frame = page.frameLocator("iframe");
   await card(frame, "Operators").getByRole("button", { name: "Open row" }).first().click();
-  const link = frame.locator(".frame-link:enabled").first();
+  const link = frame.locator(".stack .frame-link:enabled").first();
   await expect(link).toBeVisible();
   const inner = page.frames().find((each) => each.url().startsWith(standalone.url));
   if (inner === undefined) throw new Error("no frame");
@@ -107,7 +107,7 @@ test("standalone, the editor's URL opens with mapped path; path and line are cop
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
-  const link = page.locator(".frame-link:enabled").first();
+  const link = page.locator(".stack .frame-link:enabled").first();
   const [, folder = "", rest = ""] = /^(.*?)\/(.*:\d+)$/.exec((await link.textContent()) ?? "") ?? [];
   expect(folder).not.toBe("");
   await page.getByRole("button", { name: "Help and settings" }).click();
@@ -154,7 +154,7 @@ test("another editor opens by its URL; an unknown scheme is refused", async ({ g
 test("a relative path asks for its folder, and opens there from then on", async ({ guarded: page, standalone }) => {
   await page.goto(standalone.url + OPERATOR);
   await card(page, "Operators").getByRole("button", { name: "Open row" }).first().click();
-  const link = page.locator(".frame-link:enabled").filter({ hasText: /^torch\// }).first();
+  const link = page.locator(".stack .frame-link:enabled").filter({ hasText: /^torch\// }).first();
   const frame = (await link.textContent()) ?? "";
   const opened = await noteOpened(page.mainFrame());
   await link.click();

@@ -47,7 +47,7 @@ function TopNames({ title, table, by, view, name, link }: TopProps) {
       <header>
         <h2>{title}</h2>
         <span style={{ flex: 1 }} />
-        <ViewLink view={view}>All</ViewLink>
+        <ViewLink view={view}>Show all</ViewLink>
       </header>
       <ol className="body top-names">
         {top.map(({ row, value }) => (
@@ -90,7 +90,7 @@ function Communication({ context: { view, hasView } }: { readonly context: ViewC
       <header>
         <h2>Communication</h2>
         <span style={{ flex: 1 }} />
-        {hasView("distributed") && <ViewLink view="distributed">All</ViewLink>}
+        {hasView("distributed") && <ViewLink view="distributed">Show all</ViewLink>}
       </header>
       <p className="body">
         {formatValue(us, "us")} per step ({formatValue(numberOf(table, row, "pct"), "pct")}) is communication that no computation overlaps.
