@@ -139,13 +139,13 @@ test("another recording is drawn below, both from the start of a step", async ({
   await page.getByLabel("Zero of this one: step").fill("6");
   await page.getByLabel("Zero of the other: step").fill("6");
   await page.getByRole("button", { name: "Show", exact: true }).click();
-  await expect(page).toHaveURL(/beside=mi300_bert_small/);
+  await expect(page).toHaveURL(/below=mi300_bert_small/);
   await expect(page.locator(".tl-heads").getByText("mi300_bert_small · rank0")).toBeVisible();
   await expect(page.locator(".tl-heads").getByText("h100_bert_small · rank0")).toBeVisible();
   await expect(page.locator(".tl-problem")).toHaveCount(0);
   // A step that is not there is said, and the recording of the page stays.
   await page.goto("about:blank");
-  await page.goto(`${standalone.url}#run=h100_bert_small&view=timeline&beside=mi300_bert_small:rank0:default&zeros=6,999`);
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=timeline&below=mi300_bert_small:rank0:default&zeros=6,999`);
   await expect(page.locator(".tl-problem")).toContainText("mi300_bert_small is not drawn");
   await expect(page.locator(".tl-head").first()).toBeVisible();
 });

@@ -15,16 +15,16 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.cli.output import file_output
 from torch_tb_profiler.cli.tasks import Task, chosen_views
-from torch_tb_profiler.loading.queries.report import DEFAULT_VIEWS, report_contents
+from torch_tb_profiler.loading.queries.report import report_contents
 from torch_tb_profiler.reports.html.document import dumps
 from torch_tb_profiler.reports.worst import worst_of
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.report import ReportContents
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.querying import complete
+from torch_tb_profiler.views.registry import COMPARISON_VIEW, REPORT_VIEWS
 
 SUFFIX = ".html"
-COMPARISON = "compare"
 
 _NOT_FOR_FILES = ("table", "sort", "filter", "offset", "limit", "columns")
 
@@ -43,7 +43,7 @@ class HtmlSink:
                 option = f"--{name}"
                 hint = "Choose what a report shows with --view and --tables."
                 raise RequestError("bad_parameter", f"{option} has no effect on a report.", hint)
-        self._views: Sequence[str] = DEFAULT_VIEWS
+        self._views: Sequence[str] = REPORT_VIEWS
         if arguments.view is not None:
             self._views = tuple(spec.name for spec in chosen_views(arguments.view))
         self._tables = [name.strip() for name in (arguments.tables or "").split(",") if name]
@@ -103,7 +103,7 @@ class HtmlComparisonSink:
             RequestError: it exists.
         """
         self._output, self._file = file_output(arguments.output, SUFFIX, arguments.force)
-        self._output.refuse_existing(self.files(COMPARISON, ()))
+        self._output.refuse_existing(self.files(COMPARISON_VIEW, ()))
 
     def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
         """One."""

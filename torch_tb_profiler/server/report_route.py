@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.loading.queries.report import (
-    DEFAULT_VIEWS,
     comparison_contents,
     report_contents,
 )
@@ -18,6 +17,7 @@ from torch_tb_profiler.requests.questions import ViewRequest
 from torch_tb_profiler.requests.report import ReportContents
 from torch_tb_profiler.server.responses import data_response
 from torch_tb_profiler.server.site import WAIT_S, Site
+from torch_tb_profiler.views.registry import COMPARISON_VIEW, REPORT_VIEWS
 from torch_tb_profiler.views.timeline.notes import parse_notes
 
 HTML_TYPE = "text/html; charset=utf-8"
@@ -27,7 +27,7 @@ FILE_NAME = "report.html"
 def report(site: Site, request: Request, _rest: str) -> Response:
     """One HTML file of the views that ``views`` names, of the whole trace or a selection; with a
     baseline the comparison."""
-    question = parameters.view_request("compare", request.args)
+    question = parameters.view_request(COMPARISON_VIEW, request.args)
     contents = _contents(site, request, question)
     contents = replace(contents, address=_own_address(request))
     return data_response(request, dumps(contents), HTML_TYPE, file_name=FILE_NAME)
@@ -37,7 +37,7 @@ def _contents(site: Site, request: Request, question: ViewRequest) -> ReportCont
     tables = _names(parameters.text(request.args, "tables"))
     if question.baseline is not None:
         return comparison_contents(site.catalog, question, tables, wait_s=WAIT_S)
-    views = _names(parameters.text(request.args, "views")) or DEFAULT_VIEWS
+    views = _names(parameters.text(request.args, "views")) or REPORT_VIEWS
     notes = parse_notes(parameters.text(request.args, "notes") or "")
     return report_contents(site.catalog, question.subject, views, tables, notes, wait_s=WAIT_S)
 

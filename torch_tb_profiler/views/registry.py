@@ -44,6 +44,12 @@ VIEW_NAMES = (
 DEFAULT_VIEW = VIEW_NAMES[0]
 """The view that is shown if none is requested."""
 
+REPORT_VIEWS = (DEFAULT_VIEW, "operators", "kernels", "idle", "memory", "distributed")
+"""The views of a saved report where nobody chose others; those without data are left out."""
+
+COMPARISON_VIEW = "compare"
+"""The view of two recordings."""
+
 
 def view_named(name: str) -> ViewSpec:
     """The declaration of one view.

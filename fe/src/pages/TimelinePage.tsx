@@ -7,11 +7,11 @@ import type { TimelineTracksAnswer } from "../generated/schema";
 import { iterationsByQuery } from "../state/selection";
 import { traceQuery } from "../state/target";
 import { useParams } from "../state/urlStore";
-import { recordingTitle } from "../timeline/beside";
+import { recordingTitle } from "../timeline/secondRecording";
 import { formatLevels, parseLevels } from "../timeline/levels";
 import { parseStack } from "../timeline/link";
 import { MAX_STACKED, stackOf } from "../timeline/stack";
-import { useBeside } from "../timeline/useBeside";
+import { useSecondRecording } from "../timeline/useSecondRecording";
 import { useStackedWorkers } from "../timeline/useStackedWorkers";
 import { FailureCard, NoDataCard, PendingCard } from "../ui/stateCards";
 import { IterationsByFailure } from "./iterationsBy/IterationsByFailure";
@@ -35,11 +35,11 @@ export function TimelinePage({ info, target }: PageProps) {
   const stackedNames = parseStack(params["stack"]);
   const names = otherWorkers.filter((name) => stackedNames.has(name)).slice(0, MAX_STACKED - 1);
   const stacked = useStackedWorkers(trace, tracks === null ? [] : names);
-  const beside = useBeside(trace);
-  const label = beside === null || beside.others.length === 0 ? worker.name : recordingTitle({ run: target.run.name, worker: worker.name });
+  const second = useSecondRecording(trace);
+  const label = second === null || second.others.length === 0 ? worker.name : recordingTitle({ run: target.run.name, worker: worker.name });
   const stack = useMemo(
-    () => (tracks === null || stacked === null || beside === null ? null : stackOf({ worker: label, query: trace, tracks, offsetNs: 0, collectives: 0 }, [...stacked.others, ...beside.others])),
-    [label, trace, tracks, stacked, beside],
+    () => (tracks === null || stacked === null || second === null ? null : stackOf({ worker: label, query: trace, tracks, offsetNs: 0, collectives: 0 }, [...stacked.others, ...second.others])),
+    [label, trace, tracks, stacked, second],
   );
 
   if (answer.state === "pending") return <PendingCard span={answer.span} run={target.run} />;
@@ -50,7 +50,7 @@ export function TimelinePage({ info, target }: PageProps) {
   if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>
-      <TimelineView key={`${traceText} ${names.join(" ")} ${params["beside"] ?? ""} ${params["zeros"] ?? ""}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={[...(stacked?.problems ?? []), ...(beside?.problems ?? [])]} />
+      <TimelineView key={`${traceText} ${names.join(" ")} ${params["below"] ?? ""} ${params["zeros"] ?? ""}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={[...(stacked?.problems ?? []), ...(second?.problems ?? [])]} />
     </Suspense>
   );
 }

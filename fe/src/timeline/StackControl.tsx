@@ -3,8 +3,8 @@ import { useState } from "react";
 
 import { navigate } from "../state/urlStore";
 import { Popover } from "../ui/Popover";
-import type { Recording } from "./beside";
-import { BesideControl } from "./BesideControl";
+import type { Recording } from "./secondRecording";
+import { SecondRecordingControl } from "./SecondRecordingControl";
 import { formatStack } from "./link";
 import { MAX_STACKED } from "./stack";
 import { useRecordings } from "./useRecordings";
@@ -26,7 +26,7 @@ export function StackControl({ worker, others, stacked, own }: Props & { readonl
       {(close) => (
         <>
           {others.length > 0 && <StackForm worker={worker} others={others} stacked={stacked} onDone={close} />}
-          <BesideControl others={recordings} onDone={close} />
+          <SecondRecordingControl others={recordings} onDone={close} />
         </>
       )}
     </Popover>

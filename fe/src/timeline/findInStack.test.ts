@@ -94,11 +94,11 @@ it("the nearest slice of a name is on whichever worker has it, without wrapping 
     { part: upper, answer: answer([slice(1, 50), slice(2, 250)], 1) },
     { part: lower, answer: answer([slice(1, 0), slice(2, 140)], 1) },
   ];
-  const found = (direction: 1 | -1) => {
+  const nextMatch = (direction: 1 | -1) => {
     const hit = nearestHit(answers, direction);
     return hit === null ? null : [hit.part.worker, hit.slice.id, hit.slice.start_ns];
   };
-  expect(found(1)).toEqual(["b", 2, 240]);
-  expect(found(-1)).toEqual(["b", 1, 100]);
+  expect(nextMatch(1)).toEqual(["b", 2, 240]);
+  expect(nextMatch(-1)).toEqual(["b", 1, 100]);
   expect(nearestHit([{ part: upper, answer: answer([slice(1, 50)], 1) }], 1)).toBeNull();
 });

@@ -14,7 +14,7 @@
  *     notes=… note=…    notes (`notes.ts`)
  *     levels=modules:3  groups drawn as tracks, to that level
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
- *     beside=… zeros=…  another recording below this one (`beside.ts`)
+ *     below=… zeros=…   another recording below this one (`secondRecording.ts`)
  *     on=rank1          the stacked worker that slice= and the summary of range= belong to
  */
 import type { Params } from "../state/address";

@@ -31,8 +31,8 @@ export function parseNotes(text: string | undefined): readonly Note[] {
     .flatMap((line): Note[] => {
       const space = line.indexOf(" ");
       const position = parsePosition(line.slice(0, Math.max(space, 0)));
-      const said = clean(line.slice(space + 1));
-      return position === null || said === "" ? [] : [{ ...position, text: said }];
+      const text = clean(line.slice(space + 1));
+      return position === null || text === "" ? [] : [{ ...position, text }];
     })
     .slice(0, MAX_NOTES)
     .toSorted((one, other) => one.timeNs - other.timeNs);

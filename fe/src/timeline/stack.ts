@@ -87,11 +87,11 @@ function singleWorker({ worker, query, tracks }: StackedWorker): Stack {
   return { parts: [part], groups: tracks.groups, tracks: tracks.tracks, endNs: tracks.end_ns, originUs: tracks.origin_us };
 }
 
-function groupsOf(part: StackPart, of: StackedWorker | undefined): TrackGroup[] {
+function groupsOf(part: StackPart, stacked: StackedWorker | undefined): TrackGroup[] {
   const key = part.prefix + SHOWN;
   const common = { kind: "process", device: null } as const;
   return [
-    { ...common, key, title: part.worker, note: of?.zero === undefined ? clockNote(part, of?.collectives ?? 0) : { text: "own zero", warns: false, help: of.zero } },
+    { ...common, key, title: part.worker, note: stacked?.zero === undefined ? clockNote(part, stacked?.collectives ?? 0) : { text: "own zero", warns: false, help: stacked.zero } },
     { ...common, key: part.prefix + FOLDED, title: "Other tracks", parent: key, collapsed: true },
   ];
 }

@@ -142,7 +142,7 @@ def test_a_report_of_another_shape_is_refused_or_compared(data: st.DataObject) -
     table = answer["tables"][name]
     table["row_count"] = len(table["rows"])
     change = data.draw(st.sampled_from(("cell", "row", "columns", "double", "table")))
-    odd = data.draw(st.sampled_from((None, "x", -1, 1.5, True, 10**30, [], {})))
+    odd: object = data.draw(st.sampled_from((None, "x", -1, 1.5, True, 10**30, [], {})))
     if change == "table":
         answer["tables"][name] = odd
     elif change == "columns":

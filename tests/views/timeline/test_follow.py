@@ -22,7 +22,7 @@ LAUNCHED = [
 
 
 def name_of(built: Trace, step: Step | None) -> tuple[str, str | None] | None:
-    return step and (step.kind, built.text(built.slices["name_code"][step.slice]))
+    return step if step is None else (step.kind, built.text(built.slices["name_code"][step.slice]))
 
 
 def test_from_an_operator_to_the_last_kernel_and_back() -> None:

@@ -21,15 +21,10 @@ from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import complete
+from torch_tb_profiler.views.registry import DEFAULT_VIEW, REPORT_VIEWS
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.timeline.notes import TimelineNote
 from torch_tb_profiler.views.timeline.picture import Picture, picture, picture_of_notes
-
-DEFAULT_VIEWS = ("overview", "operators", "kernels", "idle", "memory", "distributed")
-"""The views of a report where nobody chose others; those without data are left out."""
-
-FIRST_VIEW = "overview"
-"""The view whose answer, findings and average step open every report."""
 
 _YEAR_2000_NS = 946_684_800 * 10**9
 """Before it, a recording counts from some other moment than 1970."""
@@ -38,7 +33,7 @@ _YEAR_2000_NS = 946_684_800 * 10**9
 def report_contents(
     catalog: Catalog,
     subject: Subject,
-    views: Sequence[str] = DEFAULT_VIEWS,
+    views: Sequence[str] = REPORT_VIEWS,
     tables: Sequence[str] = (),
     notes: Sequence[TimelineNote] = (),
     *,
@@ -59,7 +54,7 @@ def report_contents(
     """
     file, trace = subject_trace(catalog, subject, wait_s)
     results: list[ViewResult] = []
-    for name in dict.fromkeys((FIRST_VIEW, *views)):
+    for name in dict.fromkeys((DEFAULT_VIEW, *views)):
         requested = _with_own_grouping(subject, name)
         try:
             result = view_result(catalog, ViewRequest(name, requested), wait_s=wait_s)
@@ -69,7 +64,7 @@ def report_contents(
             continue
         results.append(replace(result, view=_with_all_rows(result.view, tables, name)))
     if not results:  # its error says what was read instead
-        view_result(catalog, ViewRequest(FIRST_VIEW, subject), wait_s=wait_s)
+        view_result(catalog, ViewRequest(DEFAULT_VIEW, subject), wait_s=wait_s)
     worst = _picture(file, trace, subject.selection, results)
     pictures = [worst] if worst is not None else []
     if notes and trace.slices.height:
@@ -123,7 +118,7 @@ def source_of(file: SpanFile, trace: Trace) -> ReportSource:
 
 def _with_all_rows(view: View, tables: Sequence[str], name: str) -> View:
     chosen = {key: table for key, table in view.tables.items() if key in tables}
-    if name == FIRST_VIEW or not chosen:
+    if name == DEFAULT_VIEW or not chosen:
         chosen = view.tables
     return replace(view, tables={key: complete(table) for key, table in chosen.items()})
 

@@ -39,20 +39,20 @@ function chosen(runs: Runs, params: Params, empty: readonly string[] = []): stri
 describe("a marked baseline", () => {
   const one = { w0: [span("1")] };
   const runs = known(run("loader_nw0", one), run("other", one), run("loader_nw2", { w0: [span("1")] }));
-  const of = (params: Params, marked: string) => {
+  const baselineOf = (params: Params, marked: string) => {
     const target = resolveTarget(runs, params);
     if (target === null) throw new Error("no trace");
     return chooseBaseline(runs, params, target, [], namesOf(marked)).trace.run;
   };
 
   it("is taken before the most similar run, but not for itself, and not if it is gone", () => {
-    expect(of({ run: "loader_nw2" }, "other/w0/1")).toBe("other");
-    expect(of({ run: "other" }, "other/w0/1")).toBe("loader_nw0");
-    expect(of({ run: "loader_nw2" }, "gone/w0/1")).toBe("loader_nw0");
+    expect(baselineOf({ run: "loader_nw2" }, "other/w0/1")).toBe("other");
+    expect(baselineOf({ run: "other" }, "other/w0/1")).toBe("loader_nw0");
+    expect(baselineOf({ run: "loader_nw2" }, "gone/w0/1")).toBe("loader_nw0");
   });
 
   it("yields to the address", () => {
-    expect(of({ run: "loader_nw2", baseline_run: "loader_nw0" }, "other/w0/1")).toBe("loader_nw0");
+    expect(baselineOf({ run: "loader_nw2", baseline_run: "loader_nw0" }, "other/w0/1")).toBe("loader_nw0");
   });
 });
 

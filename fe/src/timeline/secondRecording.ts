@@ -1,7 +1,7 @@
 /**
  * Another recording below the one the page is about, each with its own zero; both zeros are one moment on screen:
  *
- *     beside=run:worker:span     the other recording
+ *     below=run:worker:span     the other recording
  *     zeros=5,first              the zero of this one and of the other: the start of a step, or the first event
  */
 import type { Query } from "../api/client";
@@ -19,7 +19,7 @@ export type Zero = string | null;
 
 const STEP = /^\d{1,12}$/;
 
-export function parseBeside(text: string | undefined): Recording | null {
+export function parseRecording(text: string | undefined): Recording | null {
   const parts = (text ?? "").split(":");
   if (parts.length !== 3) return null;
   try {
@@ -30,7 +30,7 @@ export function parseBeside(text: string | undefined): Recording | null {
   }
 }
 
-export function formatBeside({ run, worker, span }: Recording): string {
+export function formatRecording({ run, worker, span }: Recording): string {
   return [run, worker, span].map(encodeURIComponent).join(":");
 }
 
@@ -55,13 +55,13 @@ export function zeroText(zero: Zero): string {
   return zero === null ? "first event" : `start of step ${zero}`;
 }
 
-/** What a recording is called beside another one. */
+/** What a recording is called next to another one. */
 export function recordingTitle({ run, worker }: Pick<Recording, "run" | "worker">): string {
   return [run, worker].filter((name) => name !== "").join(" · ");
 }
 
 /** The other recording as a part of the stack. */
-export function besideWorker(recording: Recording, query: Query, tracks: TimelineTracksAnswer, zeros: readonly [Zero, Zero], zerosNs: readonly [number, number]): StackedWorker {
+export function stackedRecording(recording: Recording, query: Query, tracks: TimelineTracksAnswer, zeros: readonly [Zero, Zero], zerosNs: readonly [number, number]): StackedWorker {
   return {
     worker: recordingTitle(recording),
     query,

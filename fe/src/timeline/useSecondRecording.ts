@@ -5,15 +5,15 @@ import type { Query } from "../api/client";
 import { useAnswer } from "../api/hooks";
 import type { TimelineStepsAnswer, TimelineTracksAnswer } from "../generated/schema";
 import { useParams } from "../state/urlStore";
-import { besideWorker, parseBeside, parseZeros, zeroNs } from "./beside";
+import { stackedRecording, parseRecording, parseZeros, zeroNs } from "./secondRecording";
 import type { StackedWorkers } from "./useStackedWorkers";
 
 const NONE: StackedWorkers = { others: [], problems: [] };
 
 /** @returns Null while something is still being read. */
-export function useBeside(trace: Query): StackedWorkers | null {
-  const { beside: text, zeros: zerosText } = useParams() as Record<string, string | undefined>;
-  const recording = useMemo(() => parseBeside(text), [text]);
+export function useSecondRecording(trace: Query): StackedWorkers | null {
+  const { below: text, zeros: zerosText } = useParams() as Record<string, string | undefined>;
+  const recording = useMemo(() => parseRecording(text), [text]);
   const zeros = useMemo(() => parseZeros(zerosText), [zerosText]);
   const query = useMemo<Query>(() => ({ ...recording }), [recording]);
   const [own, other] = zeros;
@@ -29,6 +29,6 @@ export function useBeside(trace: Query): StackedWorkers | null {
     const ownNs = zeroNs(own, ownSteps.state === "ready" ? ownSteps.data : null);
     const otherNs = zeroNs(other, otherSteps.state === "ready" ? otherSteps.data : null);
     if (ownNs === undefined || otherNs === undefined) return { others: [], problems: [`${recording.run} is not drawn: no such step.`] };
-    return { others: [besideWorker(recording, query, tracks.data, zeros, [ownNs, otherNs])], problems: [] };
+    return { others: [stackedRecording(recording, query, tracks.data, zeros, [ownNs, otherNs])], problems: [] };
   }, [recording, query, zeros, own, other, tracks, ownSteps, otherSteps]);
 }

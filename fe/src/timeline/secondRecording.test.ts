@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 
-import { besideWorker, formatBeside, formatZeros, parseBeside, parseZeros, zeroNs } from "./beside";
+import { stackedRecording, formatRecording, formatZeros, parseRecording, parseZeros, zeroNs } from "./secondRecording";
 import { stackOf, type StackedWorker } from "./stack";
 
 it("a recording comes back from the address, whatever its name", () => {
   const recording = { run: "a:b,c %", worker: "w 0", span: "" };
-  expect(parseBeside(formatBeside(recording))).toEqual(recording);
+  expect(parseRecording(formatRecording(recording))).toEqual(recording);
 });
 
-it.each([undefined, "", "run", "a:b", "::", "%E0:w:s", "a:b:c:d"])("no recording: %s", (text) => expect(parseBeside(text)).toBeNull());
+it.each([undefined, "", "run", "a:b", "::", "%E0:w:s", "a:b:c:d"])("no recording: %s", (text) => expect(parseRecording(text)).toBeNull());
 
 it("zeros are steps or the first event", () => {
   expect(parseZeros("5,first")).toEqual(["5", null]);
@@ -23,7 +23,7 @@ it("zeros are steps or the first event", () => {
 it("both zeros are one moment on screen, whatever the clocks of the recordings say", () => {
   const tracks = (origin_us: number, end_ns: number) => ({ schema_version: 1, trace: { run: "r", worker: "w", span: "1" }, end_ns, origin_us, slices: 0, overlapping: 0, tracks_left_out: 0, categories: [], groups: [], tracks: [] });
   const own: StackedWorker = { worker: "w", query: {}, tracks: tracks(1000, 100), offsetNs: 0, collectives: 0 };
-  const other = besideWorker({ run: "r2", worker: "w", span: "" }, {}, tracks(9e9, 500), ["1", "2"], [30, 70]);
+  const other = stackedRecording({ run: "r2", worker: "w", span: "" }, {}, tracks(9e9, 500), ["1", "2"], [30, 70]);
   const stack = stackOf(own, [other]);
   const [first, second] = stack.parts;
   expect((second?.shiftNs ?? 0) + 70).toBe(first.shiftNs + 30);

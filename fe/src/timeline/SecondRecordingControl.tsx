@@ -3,29 +3,29 @@ import { useState } from "react";
 
 import { visibleText } from "../lib/visibleText";
 import { navigate, useParams } from "../state/urlStore";
-import { formatBeside, formatZeros, parseBeside, parseZeros, type Recording } from "./beside";
+import { formatRecording, formatZeros, parseRecording, parseZeros, type Recording } from "./secondRecording";
 
 interface Props {
   readonly others: readonly Recording[];
   readonly onDone: () => void;
 }
 
-export function BesideControl({ others, onDone }: Props) {
-  const { beside, zeros } = useParams() as Record<string, string | undefined>;
-  const shown = parseBeside(beside);
-  const [chosen, setChosen] = useState(shown === null ? "" : formatBeside(shown));
+export function SecondRecordingControl({ others, onDone }: Props) {
+  const { below, zeros } = useParams() as Record<string, string | undefined>;
+  const shown = parseRecording(below);
+  const [chosen, setChosen] = useState(shown === null ? "" : formatRecording(shown));
   const [ownZero, setOwnZero] = useState(parseZeros(zeros)[0] ?? "");
   const [otherZero, setOtherZero] = useState(parseZeros(zeros)[1] ?? "");
   if (others.length === 0) return null;
   // Times on screen count from the earlier of both: they change meaning.
   const apply = (recording: string) => {
     const next = parseZeros(`${ownZero},${otherZero}`);
-    navigate({ beside: recording === "" ? null : recording, zeros: recording === "" ? null : formatZeros(next), on: null, slice: null, at: null, range: null, open: null, shut: null, pin: null, order: null });
+    navigate({ below: recording === "" ? null : recording, zeros: recording === "" ? null : formatZeros(next), on: null, slice: null, at: null, range: null, open: null, shut: null, pin: null, order: null });
     onDone();
   };
   return (
     <form
-      className="menu tl-beside"
+      className="menu tl-second"
       onSubmit={(event) => {
         event.preventDefault();
         apply(chosen);
@@ -36,7 +36,7 @@ export function BesideControl({ others, onDone }: Props) {
         <select className="field" value={chosen} onChange={({ target }) => setChosen(target.value)}>
           <option value="">None</option>
           {others.map((each) => (
-            <option key={formatBeside(each)} value={formatBeside(each)}>
+            <option key={formatRecording(each)} value={formatRecording(each)}>
               {visibleText([each.run, each.worker, each.span].filter((name) => name !== "").join(" · "))}
             </option>
           ))}
