@@ -119,7 +119,7 @@ test("standalone, the editor's URL opens with mapped path; path and line are cop
   await link.click();
   await expect.poll(opened).toEqual([`cursor://file/home/me/src/${rest}`]);
   await link.hover();
-  await page.getByRole("listitem").filter({ has: link }).getByRole("button", { name: "copy" }).click();
+  await page.locator(".stack li").filter({ has: page.locator(".frame-link:enabled") }).first().getByRole("button", { name: "copy" }).click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`/home/me/src/${rest}`);
 });
 
