@@ -34,3 +34,5 @@ def test_what_each_device_reserves_and_held_at_most(seed: int) -> None:
         assert row["peak_allocated_bytes"] == max(sum(held.values()) for held in in_use[device])
     shown = trace_view(view_named("overview"), trace, Selection())
     assert [each.code for each in shown.notes if each.kind == "advice"] == ["snapshot_memory"]
+    # No check has data of a snapshot, so none passed.
+    assert shown.answer == "A memory snapshot records memory, not execution."

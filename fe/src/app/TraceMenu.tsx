@@ -30,8 +30,8 @@ export function TraceMenu({ target }: { readonly target: Target }) {
             Open ui.perfetto.dev ↗
           </a>
           <small className="soft">
-            Save the file, then drag it onto Perfetto’s page (chrome://tracing reads it too). It holds the selection only, with
-            counters of GPU utilization and estimated efficiency. Nothing is sent anywhere; Perfetto reads it in your browser.
+            Save the file, then drag it onto Perfetto’s page (chrome://tracing reads it too). It holds
+            {selection === null ? " the whole trace" : " the selection only"}, with counters of GPU utilization and estimated efficiency. Nothing is sent anywhere; Perfetto reads it in your browser.
           </small>
         </div>
       )}

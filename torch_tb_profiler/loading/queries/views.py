@@ -48,6 +48,7 @@ from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
+from torch_tb_profiler.views.checks import PASSED
 from torch_tb_profiler.views.cut_notes import cut_notes, cut_notes_of_ranks
 from torch_tb_profiler.views.device_words import localize_device_terms, missing_reason_of
 from torch_tb_profiler.views.parameters import given_values
@@ -194,8 +195,9 @@ def _trace_view(
 
 def _with_findings(view: View, report: AdviceReport) -> View:
     """``view`` with file problems first, then the findings, and the table of checks; its answer
-    says so where no check found anything to act on."""
-    is_clear = not any(note.severity == "warning" for note in report.notes)
+    says so where checks ran and none of them found anything to act on."""
+    has_checks = (report.checks.frame["outcome"] == PASSED).any()
+    is_clear = has_checks and not any(note.severity == "warning" for note in report.notes)
     return replace(
         view,
         answer=f"{view.answer} {NO_ISSUE}" if view.answer and is_clear else view.answer,

@@ -16,14 +16,16 @@ const SHOWN = 5;
 const MAX_CHARACTERS = 48;
 
 export function WhereTimeGoes({ context }: { readonly context: ViewContext }) {
-  const { top_operators: operators, top_kernels: kernels, gpus } = context.view.tables;
+  const { top_operators: operators, top_kernels: kernels, gpus, steps } = context.view.tables;
   const hasDevice = operators !== undefined && operators.rows.some((row) => (numberOf(operators, row, "device_self_us") ?? 0) > 0);
+  // Beside the bar of one step, the sum over several would be read as a part of it.
+  const note = (steps?.row_count ?? 0) > 1 ? "total, not per step" : "";
   return (
     <section className="where" aria-label="Where the time goes">
       {operators !== undefined && (
-        <TopNames title={hasDevice ? `Operators by ${gpus === undefined ? "GPU" : deviceWord(gpus)} time` : "Operators by host time"} table={operators} by={hasDevice ? "device_self_us" : "host_self_us"} view="operators" link={operatorLink} name="top_operators" />
+        <TopNames title={hasDevice ? `Operators by ${gpus === undefined ? "GPU" : deviceWord(gpus)} time` : "Operators by host time"} note={note} table={operators} by={hasDevice ? "device_self_us" : "host_self_us"} view="operators" link={operatorLink} name="top_operators" />
       )}
-      {kernels !== undefined && <TopNames title="Kernels by time" table={kernels} by="total_us" view="kernels" link={kernelLink} name="top_kernels" />}
+      {kernels !== undefined && <TopNames title="Kernels by time" note={note} table={kernels} by="total_us" view="kernels" link={kernelLink} name="top_kernels" />}
       <Communication context={context} />
     </section>
   );
@@ -31,6 +33,7 @@ export function WhereTimeGoes({ context }: { readonly context: ViewContext }) {
 
 interface TopProps {
   readonly title: string;
+  readonly note: string;
   readonly table: Table;
   readonly by: string;
   readonly view: string;
@@ -38,7 +41,7 @@ interface TopProps {
   readonly link: (name: string) => Link;
 }
 
-function TopNames({ title, table, by, view, name, link }: TopProps) {
+function TopNames({ title, note, table, by, view, name, link }: TopProps) {
   const top = topRows(table, by, SHOWN);
   const largest = top[0]?.value ?? 0;
   if (largest === 0) return null;
@@ -46,6 +49,7 @@ function TopNames({ title, table, by, view, name, link }: TopProps) {
     <div className="card" data-table={name}>
       <header>
         <h2>{title}</h2>
+        {note !== "" && <span className="soft">{note}</span>}
         <span style={{ flex: 1 }} />
         <ViewLink view={view}>Show all</ViewLink>
       </header>
