@@ -90,3 +90,18 @@ def test_a_text_is_cut_between_words() -> None:
     assert shortened_end("one two three four", 12) == "one two…"
     assert shortened_end("one two", 7) == "one two"
     assert shortened_end("x" * 20, 5) == "xxxx…"
+
+
+def test_what_is_wrong_is_cut_before_the_remedy() -> None:
+    what = "The GPU is idle because the host has not launched the next kernel yet; " * 3
+    remedy = 'Use fewer launches: torch.compile (mode="reduce-overhead") or CUDA Graphs. Measure.'
+    crowded = replace(FULL, findings=(("Launch-bound", f"{what.strip()}. {remedy}"),) * 3)
+    for briefs in ([crowded], [crowded] * 20):
+        text = " ".join(dumps(briefs, 0, 100).split())
+        assert text.count(remedy) == 3
+    assert "… Use fewer" in text
+
+
+def test_free_lines_go_to_the_texts_of_findings() -> None:
+    alone = replace(FULL, findings=(("A", SENTENCE * 4),), tops=FULL.tops[:1])
+    assert "".join(dumps([alone], 0, 100).split()).count("".join(SENTENCE.split())) >= 4

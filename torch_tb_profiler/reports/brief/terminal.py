@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -31,8 +32,17 @@ class _Amounts(Struct, frozen=True):
     text_lines: int
 
 
-_AMOUNTS = (_Amounts(8, 5, 2), _Amounts(8, 3, 2), _Amounts(6, 3, 1), _Amounts(4, 2, 1))
+_AMOUNTS = tuple(
+    _Amounts(recordings, rows, text_lines)
+    for recordings, rows, most, least in ((8, 5, 6, 3), (6, 3, 5, 3), (4, 2, 4, 1))
+    for text_lines in range(most, least - 1, -1)
+)
 """From most to least; the first that fits is taken."""
+
+_MIN_DIAGNOSIS = 40
+"""Characters that remain of what is wrong, where its remedy needs the room."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
 
 
 def dumps(briefs: Sequence[Brief], worst: int, width: int, style: Style = PLAIN) -> str:
@@ -81,7 +91,7 @@ def _screen(brief: Brief, width: int, style: Style, amounts: _Amounts) -> Iterab
         yield ""
     for number, (title, text) in enumerate(brief.findings, start=1):
         yield style.paint(style.warning, shortened(visible(f"{number}. {title}"), width))
-        for line in _wrapped(text, width - len(_INDENT), amounts.text_lines):
+        for line in _finding_lines(text, width - len(_INDENT), amounts.text_lines):
             yield _INDENT + line
     for top in brief.tops:
         yield ""
@@ -121,6 +131,22 @@ def _table(top: TopTable, width: int, style: Style, rows: int) -> Iterable[str]:
         ]
         text = (" " * _GAP).join(cells).rstrip()
         yield text if at else style.paint(style.strong, text)
+
+
+def _finding_lines(text: str, width: int, most: int) -> list[str]:
+    """What is wrong and the remedy; where not all of it fits, the first sentence is shortened, so
+    that the remedy stays whole."""
+    lines = _wrapped(text, width, most)
+    diagnosis, *remedy = _SENTENCE_END.split(visible(text), maxsplit=1)
+    if not remedy or not lines or not lines[-1].endswith("…"):
+        return lines
+    for room in range(len(diagnosis) - 1, _MIN_DIAGNOSIS, -1):
+        shorter = textwrap.wrap(
+            f"{shortened_end(diagnosis, room)} {remedy[0]}", width, break_on_hyphens=False
+        )
+        if len(shorter) <= most:
+            return shorter
+    return lines
 
 
 def _wrapped(text: str, width: int, most: int) -> list[str]:
