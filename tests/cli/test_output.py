@@ -147,3 +147,39 @@ def test_a_failed_write_leaves_no_file(trace: Path, tmp_path: Path) -> None:
     assert f"{out} cannot be written: File too large." in done.stderr
     assert "Traceback" not in done.stderr
     assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("r.md", ("--format", "md")),
+        ("r.TXT", ()),
+        ("r.md", ("--format", "md", "--view", "operators")),
+        ("r.json", ("--format", "json", "--view", "operators,overview")),
+        ("r.csv", ("--format", "csv", "--view", "operators")),
+    ],
+)
+def test_a_path_that_ends_as_the_format_is_one_file_with_what_is_printed(
+    run: Run, trace: Path, tmp_path: Path, name: str, options: tuple[str, ...]
+) -> None:
+    requested = ("report", trace, *options)
+    printed = run(*requested).out
+    file = tmp_path / "out" / name
+
+    assert run(*requested, "--output", file).code == 0
+    assert file.read_bytes().decode().splitlines() == printed.splitlines()
+    assert os.listdir(file.parent) == [name]
+
+    file.write_text("mine")
+    assert run(*requested, "--output", file).code == 2
+    assert file.read_text() == "mine"
+    assert run(*requested, "--output", file, "--force").code == 0
+    assert file.read_bytes().decode().splitlines() == printed.splitlines()
+
+
+def test_a_folder_that_is_named_like_a_file_stays_a_folder(
+    run: Run, trace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "r.md").mkdir()
+    assert run("report", trace, "--format", "md", "--output", tmp_path / "r.md").code == 0
+    assert os.listdir(tmp_path / "r.md") == ["overview.md"]

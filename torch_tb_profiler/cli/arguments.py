@@ -327,12 +327,11 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        metavar="DIR",
-        help="write files into DIR instead of printing (needed for CSV of several tables)",
+        metavar="PATH",
+        help="write one file, if PATH ends as files of the format do (.md, .html, ...), else files "
+        "into the folder PATH (needed for CSV of several tables)",
     )
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite files in DIR (default: refuse)"
-    )
+    parser.add_argument("--force", action="store_true", help="overwrite files (default: refuse)")
     parser.add_argument(
         "--names",
         choices=NAMES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from torch_tb_profiler.cli.output import Output
+from torch_tb_profiler.cli.output import output_for
 from torch_tb_profiler.cli.sinks import terminal_width, wants_color
 from torch_tb_profiler.reports.brief import markdown, terminal
 from torch_tb_profiler.reports.brief.content import Brief, brief_of
@@ -36,7 +36,8 @@ def wants_brief(arguments: Namespace) -> bool:
 
 
 class BriefSink:
-    """On stdout the worst recording, after a line for each; into a folder a file per recording."""
+    """On stdout, or in one file, the worst recording, after a line for each; into a folder a file
+    per recording."""
 
     def __init__(self, arguments: Namespace, stems: Sequence[str]) -> None:
         """``stems`` are the names of the files without suffix.
@@ -44,7 +45,7 @@ class BriefSink:
         Raises:
             RequestError: a file exists and may not be replaced.
         """
-        self._output = Output(arguments.output, may_replace=arguments.force)
+        self._output = output_for(arguments.output, arguments.format, arguments.force)
         self._is_markdown = arguments.format == "md"
         self._width = terminal_width(self._output)
         is_colored = self._output.folder is None and wants_color(arguments.color)
@@ -68,9 +69,10 @@ class BriefSink:
         if not self._results:
             return
         briefs = [brief_of(result) for result in self._results.values()]
-        if self._output.folder is None:
+        if self._output.is_joined:
             worst = worst_of(list(self._results.values()))
             self._output.write("", self._text(briefs, worst))
+            self._output.close()
             return
         for stem, brief in zip(self._results, briefs, strict=True):
             (name,) = self.files(stem, ())

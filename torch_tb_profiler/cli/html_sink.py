@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
-from torch_tb_profiler.cli.output import file_output
+from torch_tb_profiler.cli.output import SUFFIXES, Output, output_for
 from torch_tb_profiler.cli.tasks import Task, chosen_views
 from torch_tb_profiler.loading.queries.report import report_contents
 from torch_tb_profiler.reports.html.document import dumps
@@ -24,7 +24,7 @@ from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.querying import complete
 from torch_tb_profiler.views.registry import COMPARISON_VIEW, REPORT_VIEWS
 
-SUFFIX = ".html"
+_SUFFIX = SUFFIXES["html"]
 
 _NOT_FOR_FILES = ("table", "sort", "filter", "offset", "limit", "columns")
 
@@ -47,15 +47,14 @@ class HtmlSink:
         if arguments.view is not None:
             self._views = tuple(spec.name for spec in chosen_views(arguments.view))
         self._tables = [name.strip() for name in (arguments.tables or "").split(",") if name]
-        self._output, self._file = file_output(arguments.output, SUFFIX, arguments.force)
+        self._output = _output(arguments)
         self._tasks = tasks
         self._results: dict[str, ViewResult] = {}
-        planned = [self._file] if self._file else [f"{stem}{SUFFIX}" for stem in tasks]
-        self._output.refuse_existing(planned)
+        self._output.refuse_existing(f"{stem}{_SUFFIX}" for stem in tasks)
 
     def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
         """One per answer, unless the command line names one for all."""
-        return [self._file or f"{stem}{SUFFIX}"]
+        return [f"{stem}{_SUFFIX}"]
 
     def add(self, result: ViewResult, stem: str) -> None:
         """Note the overview of one recording."""
@@ -72,16 +71,17 @@ class HtmlSink:
         """
         if not self._results:
             return
-        if self._output.folder is not None and self._file is None:
+        if not self._output.is_joined:
             for stem in self._results:
-                self._output.write(f"{stem}{SUFFIX}", dumps(self._contents(stem)))
+                self._output.write(f"{stem}{_SUFFIX}", dumps(self._contents(stem)))
             return
         results = list(self._results.values())
         stem = list(self._results)[worst_of(results)]
         contents = self._contents(stem)
         if len(results) > 1:
             contents = replace(contents, recordings=tuple(results))
-        self._output.write(self._file or "", dumps(contents))
+        self._output.write("", dumps(contents))
+        self._output.close()
 
     def _contents(self, stem: str) -> ReportContents:
         task = self._tasks[stem]
@@ -102,12 +102,12 @@ class HtmlComparisonSink:
         Raises:
             RequestError: it exists.
         """
-        self._output, self._file = file_output(arguments.output, SUFFIX, arguments.force)
+        self._output = _output(arguments)
         self._output.refuse_existing(self.files(COMPARISON_VIEW, ()))
 
     def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
         """One."""
-        return [self._file or f"{stem}{SUFFIX}"]
+        return [f"{stem}{_SUFFIX}"]
 
     def add(self, result: ViewResult, stem: str) -> None:
         """Write the comparison."""
@@ -120,7 +120,12 @@ class HtmlComparisonSink:
         """Nothing to write: the error is on stderr."""
 
     def close(self) -> None:
-        """Nothing remains."""
+        """Write what remains."""
+        self._output.close()
+
+
+def _output(arguments: Namespace) -> Output:
+    return output_for(arguments.output, "html", arguments.force)
 
 
 def _command(location: str, result: ViewResult) -> str:

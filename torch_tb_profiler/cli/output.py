@@ -1,4 +1,4 @@
-"""Writes answers to stdout, or as files into a folder."""
+"""Writes answers to stdout, into one file, or as files into a folder."""
 
 from __future__ import annotations
 
@@ -16,16 +16,31 @@ from torch_tb_profiler.requests.errors import RequestError
 
 
 class Output:
-    """Stdout, or a folder that is created when the first file is written.
+    """Stdout, one file, or a folder that is created when the first file is written.
 
     Attributes:
         folder: The folder; None for stdout.
+        file: Name of the only file in it, which holds everything; None for a file per answer.
     """
 
-    def __init__(self, folder: str | None, *, may_replace: bool, names_files: bool = True) -> None:
+    def __init__(
+        self,
+        folder: str | None,
+        *,
+        may_replace: bool,
+        names_files: bool = True,
+        file: str | None = None,
+    ) -> None:
         self.folder = Path(folder) if folder else None
+        self.file = file
         self._may_replace = may_replace
         self._names_files = names_files
+        self._pieces: list[bytes] = []
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether all answers follow each other: on stdout, or in one file."""
+        return self.folder is None or self.file is not None
 
     def refuse_existing(self, names: Iterable[str]) -> None:
         """Check that no file to be written exists already.
@@ -35,7 +50,7 @@ class Output:
         """
         if self.folder is None or self._may_replace:
             return
-        for name in names:
+        for name in names if self.file is None else (self.file,):
             if os.path.lexists(self.folder / name):
                 raise _exists(self.folder / name)
 
@@ -55,7 +70,8 @@ class Output:
 
     def write(self, name: str, data: bytes) -> None:
         """Write ``data`` to stdout, or atomically to the file ``name`` in the folder; the path is
-        printed on stderr unless files are not to be named.
+        printed on stderr unless files are not to be named. What goes into one file is written by
+        :meth:`close`.
 
         Raises:
             RequestError: the file exists and may not be replaced.
@@ -64,10 +80,26 @@ class Output:
         if self.folder is None:
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / name
-        unfinished = self.folder / f".{os.urandom(8).hex()}.tmp"
+        elif self.file is not None:
+            self._pieces.append(data)
+        else:
+            self._write(self.folder, name, data)
+
+    def close(self) -> None:
+        """Write the one file, unless there is nothing for it.
+
+        Raises:
+            RequestError: it exists and may not be replaced.
+            OSError: it cannot be written; no partial file remains.
+        """
+        if self.folder is not None and self.file is not None and self._pieces:
+            self._write(self.folder, self.file, b"".join(self._pieces))
+            self._pieces.clear()
+
+    def _write(self, folder: Path, name: str, data: bytes) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / name
+        unfinished = folder / f".{os.urandom(8).hex()}.tmp"
         try:
             unfinished.write_bytes(data)
             if self._may_replace:
@@ -80,13 +112,25 @@ class Output:
             print(visible(str(path)), file=sys.stderr)
 
 
-def file_output(path: str | None, suffix: str, may_replace: bool) -> tuple[Output, str | None]:
-    """The output of a format of one file: ``path`` is that file where it ends with ``suffix``, with
-    its name, else a folder or stdout."""
-    if path is not None and path.lower().endswith(suffix):
+SUFFIXES = {
+    "table": ".txt",
+    "md": ".md",
+    "json": ".json",
+    "csv": ".csv",
+    "html": ".html",
+    "xlsx": ".xlsx",
+}
+"""Format → how the names of its files end."""
+
+
+def output_for(path: str | None, file_format: str, may_replace: bool) -> Output:
+    """The output of a format: ``path`` is one file where it ends as the files of the format do and
+    is no folder already, else a folder, or None for stdout."""
+    if path is not None and path.lower().endswith(SUFFIXES[file_format]):
         named = Path(path)
-        return Output(str(named.parent), may_replace=may_replace), named.name
-    return Output(path, may_replace=may_replace), None
+        if not named.is_dir():
+            return Output(str(named.parent), may_replace=may_replace, file=named.name)
+    return Output(path, may_replace=may_replace)
 
 
 def _give_name(file: Path, path: Path) -> None:

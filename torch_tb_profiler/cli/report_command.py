@@ -13,7 +13,7 @@ from torch_tb_profiler.cli.exits import (
     print_warning,
 )
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
-from torch_tb_profiler.cli.output import writing_errors
+from torch_tb_profiler.cli.output import output_for, writing_errors
 from torch_tb_profiler.cli.sinks import Sink, make_sink, split_names
 from torch_tb_profiler.cli.summary_options import refuse_without_effect
 from torch_tb_profiler.cli.tasks import (
@@ -68,24 +68,25 @@ def _sink(arguments: Namespace, tasks: Sequence[Task], stems: Sequence[str]) -> 
         return XlsxSink(arguments, stems)
     if wants_brief(arguments):
         return BriefSink(arguments, stems)
+    is_joined = output_for(arguments.output, arguments.format, arguments.force).is_joined
     return make_sink(
         arguments,
         [
-            (stem, _table_names(task, arguments, for_stdout=arguments.output is None))
+            (stem, _table_names(task, arguments, is_joined=is_joined))
             for task, stem in zip(tasks, stems, strict=True)
         ],
     )
 
 
-def _table_names(task: Task, arguments: Namespace, *, for_stdout: bool) -> list[str]:
-    """The tables of an answer; on stdout without summary tables."""
+def _table_names(task: Task, arguments: Namespace, *, is_joined: bool) -> list[str]:
+    """The tables of an answer; on stdout and in one file without summary tables."""
     if task.spec is None:
         return []
     shown = set(tables_of(task.spec, arguments))
     return [
         table.name
         for table in task.spec.tables
-        if table.name in shown and not (for_stdout and table.is_summary)
+        if table.name in shown and not (is_joined and table.is_summary)
     ]
 
 

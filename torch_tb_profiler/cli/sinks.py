@@ -1,4 +1,4 @@
-"""Sinks for answers: one class per output format, to stdout or into a folder."""
+"""Sinks for answers: one class per output format, to stdout, into a file or a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.cli.arguments import ALL_ROWS
 from torch_tb_profiler.cli.exits import print_warning
-from torch_tb_profiler.cli.output import Output
+from torch_tb_profiler.cli.output import Output, output_for
 from torch_tb_profiler.reports import csv, json, markdown, terminal
 from torch_tb_profiler.reports.headings import heading_of
 from torch_tb_profiler.reports.notes import note_text
@@ -54,7 +54,7 @@ class JsonSink:
 
     def __init__(self, output: Output, several_answers: bool) -> None:
         self._output = output
-        self._is_array = several_answers and output.folder is None
+        self._is_array = several_answers and output.is_joined
         self._count = 0
 
     def files(self, stem: str, _tables: Sequence[str]) -> list[str]:
@@ -67,13 +67,14 @@ class JsonSink:
 
     def add_error(self, error: LoadingError) -> None:
         """Write an error in place of its answer."""
-        if self._output.folder is None:
+        if self._output.is_joined:
             self._write("", encode(ErrorAnswer(error=error.problem)))
 
     def close(self) -> None:
         """End the array."""
         if self._is_array:
             self._output.write("", b"\n]\n" if self._count else b"[]\n")
+        self._output.close()
 
     def _write(self, name: str, data: bytes) -> None:
         if self._is_array:
@@ -98,12 +99,12 @@ class CsvSink:
     def add(self, result: ViewResult, stem: str) -> None:
         """Write the tables of one answer."""
         tables = result.view.tables
-        to_stdout = self._output.folder is None
+        is_joined = self._output.is_joined
         names = self._chosen(
             [
                 name
                 for name, table in tables.items()
-                if name == self._table or not (to_stdout and table.spec.is_summary)
+                if name == self._table or not (is_joined and table.spec.is_summary)
             ]
         )
         for name, file in zip(names, self.files(stem, names), strict=True):
@@ -120,7 +121,8 @@ class CsvSink:
         """Nothing to write: no row represents an error."""
 
     def close(self) -> None:
-        """Nothing remains."""
+        """Write what remains."""
+        self._output.close()
 
 
 class RowLimits(Struct, frozen=True):
@@ -168,7 +170,7 @@ class TextSink:
             if layout.columns is None:
                 view = on_two_sides(view)
             text = terminal.dumps(spec, view, heading, layout)
-        if self._count and self._output.folder is None:
+        if self._count and self._output.is_joined:
             text = "\n" + text
         self._count += 1
         (name,) = self.files(stem, ())
@@ -178,7 +180,8 @@ class TextSink:
         """Nothing to write: the error is on stderr."""
 
     def close(self) -> None:
-        """Nothing remains."""
+        """Write what remains."""
+        self._output.close()
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -187,18 +190,20 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def check_csv(
-    table: str | None, tables: Sequence[str], output: str | None, several_answers: bool
+    table: str | None, tables: Sequence[str], output: Output, several_answers: bool
 ) -> None:
-    """Reject CSV of more than one table on stdout.
+    """Reject CSV of more than one table on stdout, or in one file.
 
     Raises:
         RequestError: there would be several tables.
     """
-    if output is not None or (not several_answers and (table is not None or len(tables) == 1)):
+    if not output.is_joined or (not several_answers and (table is not None or len(tables) == 1)):
         return
     hint = "Write them into a folder with --output DIR"
     hint += "." if several_answers else f", or choose one with --table ({', '.join(tables)})."
-    raise RequestError("bad_parameter", "CSV on stdout can hold only one table.", hint)
+    raise RequestError(
+        "bad_parameter", "CSV on stdout, or in one file, can hold only one table.", hint
+    )
 
 
 def make_sink(arguments: Namespace, planned: Sequence[tuple[str, Sequence[str]]]) -> Sink:
@@ -212,7 +217,7 @@ def make_sink(arguments: Namespace, planned: Sequence[tuple[str, Sequence[str]]]
         RequestError: several tables as CSV on stdout, an invalid limit, or a file that exists and
             may not be replaced.
     """
-    output = Output(arguments.output, may_replace=arguments.force)
+    output = output_for(arguments.output, arguments.format, arguments.force)
     sink = _sink(arguments, planned, output)
     output.refuse_existing(file for plan in planned for file in sink.files(*plan))
     return sink
@@ -226,7 +231,7 @@ def _sink(
         return JsonSink(output, several_answers)
     if arguments.format == "csv":
         tables = list(dict.fromkeys(table for _, tables in planned for table in tables))
-        check_csv(arguments.table, tables, arguments.output, several_answers)
+        check_csv(arguments.table, tables, output, several_answers)
         return CsvSink(output, arguments.table)
     layout = TextLayout(
         width=terminal_width(output),

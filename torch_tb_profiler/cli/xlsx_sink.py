@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from torch_tb_profiler.cli.output import file_output
+from torch_tb_profiler.cli.output import output_for
 from torch_tb_profiler.reports.headings import heading_of
 from torch_tb_profiler.reports.notes import in_reading_order, note_text, title_text
 from torch_tb_profiler.reports.xlsx import Sheet, dumps
@@ -15,7 +15,6 @@ from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.querying import complete
 
-SUFFIX = ".xlsx"
 NAME = "tables.xlsx"
 """The file in a folder."""
 
@@ -42,7 +41,7 @@ class XlsxSink:
                 "A workbook cannot be printed on a terminal.",
                 "Name its file: --output tables.xlsx.",
             )
-        self._output, self._file = file_output(arguments.output, SUFFIX, arguments.force)
+        self._output = output_for(arguments.output, "xlsx", arguments.force)
         self._table = arguments.table
         self._names_traces = len(stems) > 1
         self._about: list[tuple[str, str]] = []
@@ -51,7 +50,7 @@ class XlsxSink:
 
     def files(self, _stem: str, _tables: Sequence[str]) -> list[str]:
         """One for all answers."""
-        return [self._file or NAME]
+        return [NAME]
 
     def add(self, result: ViewResult, stem: str) -> None:
         """Note the tables of one answer, and what it says."""
@@ -73,4 +72,5 @@ class XlsxSink:
     def close(self) -> None:
         """Write the workbook."""
         if self._sheets:
-            self._output.write(self._file or NAME, dumps(self._about, self._sheets))
+            self._output.write(NAME, dumps(self._about, self._sheets))
+            self._output.close()
