@@ -41,7 +41,7 @@ test("a recording of MindSpore: the parts of MindSpore Insight, each a click fro
   await parts.getByRole("link", { name: "Operators" }).click();
   await expect(card(page, "Operator types as recorded")).toContainText("MatMul");
   await page.goto(`${server.url}#run=profiler&worker=rank1&view=operators`);
-  await page.getByRole("main").getByRole("link", { name: "Operator types" }).click();
+  await page.getByRole("main").getByRole("link", { name: "Operators: Type" }).click();
   await expect(card(page, "Operator types as recorded")).toBeVisible();
   expect(await faults(page)).toEqual([]);
   await server.stop();

@@ -36,7 +36,7 @@ test("a report of the chosen views opens from disk, with the network off", async
   await download.saveAs(path);
   const messages = await openFromDisk(browser, path, async (report) => {
     await expect(report.getByRole("heading", { name: "Findings" })).toBeVisible();
-    await expect(report.getByRole("heading", { name: "Idle Time", exact: true })).toBeVisible();
+    await expect(report.getByRole("heading", { name: "Idle", exact: true })).toBeVisible();
     await expect(report.getByRole("heading", { name: "Kernels", exact: true })).toHaveCount(0);
     await expect(report.getByRole("img", { name: /Data loading/ })).toBeVisible();
     const dark = await report.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -723,7 +723,7 @@ export const VIEWS = {
     },
   },
   "iterations": {
-    title: "Iterations",
+    title: "Steps: Iterations",
     scope: "trace",
     groupBys: [],
     parameters: ["iteration", "operator_id"],
@@ -735,7 +735,7 @@ export const VIEWS = {
     },
   },
   "phases": {
-    title: "Phases",
+    title: "Steps: Phases",
     scope: "trace",
     groupBys: [],
     parameters: ["domain"],
@@ -751,7 +751,7 @@ export const VIEWS = {
     },
   },
   "data": {
-    title: "Data",
+    title: "Host & Data: Data loading",
     scope: "trace",
     groupBys: [],
     parameters: [],
@@ -773,7 +773,7 @@ export const VIEWS = {
     },
   },
   "operator_types": {
-    title: "Operator types",
+    title: "Operators: Type",
     scope: "trace",
     groupBys: [],
     parameters: [],
@@ -783,7 +783,7 @@ export const VIEWS = {
     },
   },
   "shapes": {
-    title: "Shapes",
+    title: "Operators: Shape",
     scope: "trace",
     groupBys: [],
     parameters: ["iteration", "peak"],
@@ -810,7 +810,7 @@ export const VIEWS = {
     },
   },
   "idle": {
-    title: "Idle Time",
+    title: "Idle",
     scope: "trace",
     groupBys: [],
     parameters: [],
@@ -822,7 +822,7 @@ export const VIEWS = {
     },
   },
   "critical_path": {
-    title: "Critical path",
+    title: "Steps: Critical path",
     scope: "trace",
     groupBys: [],
     parameters: ["what_if"],
@@ -834,7 +834,7 @@ export const VIEWS = {
     },
   },
   "sequences": {
-    title: "Kernel sequences",
+    title: "Kernels: Sequences",
     scope: "trace",
     groupBys: [],
     parameters: [],
@@ -843,7 +843,7 @@ export const VIEWS = {
     },
   },
   "copies": {
-    title: "Copies",
+    title: "Kernels: Copies",
     scope: "trace",
     groupBys: [],
     parameters: [],
@@ -853,7 +853,7 @@ export const VIEWS = {
     },
   },
   "compiled": {
-    title: "Graphs and Compile",
+    title: "Kernels: Graphs & compile",
     scope: "trace",
     groupBys: [],
     parameters: ["operator_id"],
@@ -887,7 +887,7 @@ export const VIEWS = {
     },
   },
   "snapshot": {
-    title: "Memory Snapshot",
+    title: "Memory: Snapshot",
     scope: "trace",
     groupBys: [],
     parameters: ["at_us"],
@@ -902,7 +902,7 @@ export const VIEWS = {
     },
   },
   "modules": {
-    title: "Modules",
+    title: "Operators: Module",
     scope: "trace",
     groupBys: [],
     parameters: [],
@@ -913,7 +913,7 @@ export const VIEWS = {
     },
   },
   "groups": {
-    title: "Groups",
+    title: "Operators: Range",
     scope: "trace",
     groupBys: ["modules", "ranges", "call_stacks"],
     parameters: ["domain"],
@@ -955,7 +955,7 @@ export const VIEWS = {
     },
   },
   "resources": {
-    title: "Resources",
+    title: "Host & Data: Host, Counters",
     scope: "trace",
     groupBys: [],
     parameters: [],

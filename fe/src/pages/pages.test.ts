@@ -22,6 +22,16 @@ test("eleven pages show every view once, but the one of the terminal", () => {
   expect([...shown].sort()).toEqual([...all].sort());
 });
 
+test("the back end, whose titles reports and errors show, calls views as the pages and tabs do", () => {
+  for (const [name, { title }] of Object.entries(VIEWS)) {
+    if (name === "summary") continue;
+    const page = pageOf({ name, title, help: "" });
+    const tabs = page.tabs.filter(({ view }) => view === name);
+    const isWholePage = tabs[0] === page.tabs[0] && (tabs[0]?.id !== name || page.tabs.length === 1 || tabs[0]?.title === page.title);
+    expect(title).toBe(isWholePage ? page.title : `${page.title}: ${tabs.map((tab) => tab.title).join(", ")}`);
+  }
+});
+
 test("tables of a part belong to the view, and no table to two parts that the grouping does not tell apart", () => {
   for (const { tabs } of pagesOf(views(...Object.keys(VIEWS)))) {
     for (const tab of tabs) {

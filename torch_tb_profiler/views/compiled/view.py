@@ -103,7 +103,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="compiled",
-    title="Graphs and Compile",
+    title="Kernels: Graphs & compile",
     help="Which graphs were launched, what did each launch run, and where are its gaps? What did "
     "torch.compile generate, and when did it recompile?",
     scope="trace",

@@ -82,7 +82,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="copies",
-    title="Copies",
+    title="Kernels: Copies",
     help="How much data is copied between host and devices, how fast, and does it cost time?",
     scope="trace",
     tables=(KINDS, SIZES),

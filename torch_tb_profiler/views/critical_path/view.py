@@ -192,7 +192,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="critical_path",
-    title="Critical path",
+    title="Steps: Critical path",
     help="What limits the step at each moment, and what would make it shorter?",
     scope="trace",
     parameters=PARAMETERS,

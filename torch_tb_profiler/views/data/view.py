@@ -154,7 +154,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="data",
-    title="Data",
+    title="Host & Data: Data loading",
     help="How is data loaded, and which steps wait for it?",
     scope="trace",
     tables=(STAGES, LOADERS, PIPELINE, QUEUE, WAITS),

@@ -230,7 +230,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="groups",
-    title="Groups",
+    title="Operators: Range",
     help="How much time do modules, user ranges and call stacks take in each iteration, and which "
     "layer is an outlier among its siblings?",
     scope="trace",

@@ -80,7 +80,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="idle",
-    title="Idle Time",
+    title="Idle",
     help="When was each device idle, and what was it waiting for?",
     scope="trace",
     tables=(CAUSES, GAPS, STREAMS, LAUNCHES),

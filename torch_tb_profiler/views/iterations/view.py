@@ -84,7 +84,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="iterations",
-    title="Iterations",
+    title="Steps: Iterations",
     help="How long does each iteration take, where does its time go, and how steady are they?",
     scope="trace",
     parameters=PARAMETERS,

@@ -295,7 +295,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="modules",
-    title="Modules",
+    title="Operators: Module",
     help="Which modules of the model take the time, forward and backward?",
     scope="trace",
     tables=(MODULES, FLAME, RANGES),

@@ -196,7 +196,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="operator_types",
-    title="Operator types",
+    title="Operators: Type",
     help="Which kinds of operators take the time?",
     scope="trace",
     tables=(OPERATOR_TYPES, RECORDED_TYPES),

@@ -213,7 +213,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="phases",
-    title="Phases",
+    title="Steps: Phases",
     help="How do the steps divide into data loading, forward, backward and optimizer?",
     scope="trace",
     parameters=PARAMETERS,

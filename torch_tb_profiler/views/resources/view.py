@@ -112,7 +112,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="resources",
-    title="Resources",
+    title="Host & Data: Host, Counters",
     help="How busy were the host's cores and the devices over time?",
     scope="trace",
     tables=(SUMMARY, STEPS),

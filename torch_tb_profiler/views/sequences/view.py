@@ -198,7 +198,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="sequences",
-    title="Kernel sequences",
+    title="Kernels: Sequences",
     help="Which sequences of kernels repeat and could be fused into one kernel?",
     scope="trace",
     tables=(SEQUENCES,),

@@ -144,7 +144,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="shapes",
-    title="Shapes",
+    title="Operators: Shape",
     help="How do operator times depend on input shapes?",
     scope="trace",
     parameters=PARAMETERS,

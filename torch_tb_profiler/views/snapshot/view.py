@@ -67,7 +67,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="snapshot",
-    title="Memory Snapshot",
+    title="Memory: Snapshot",
     help="What does the allocator hold, which code allocated it, and why did an allocation fail?",
     scope="trace",
     parameters=PARAMETERS,
