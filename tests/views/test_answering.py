@@ -145,8 +145,8 @@ def test_data_and_copies() -> None:
     ]
     stages: list[dict[str, Any]] = [{"stage": "fetch", "bottleneck": True}, {"stage": "pin"}]
     assert answer("data", {"waits": waits, "stages": stages}, wait_pct=39.64) == (
-        "Waiting for data takes 39.6 % of the time: 70.0 ms on average in 2 steps. "
-        "The slowest stage of loading is fetch."
+        "The host waits for data for 39.6 % of its time: 70.0 ms on average in 2 steps. "
+        "A device may work meanwhile. The slowest stage of loading is fetch."
     )
     copies: list[dict[str, Any]] = [
         {"kind": "HtoD", "host_memory": "pinned", "calls": 2, "total_us": 30.0, "total_bytes": 2048}

@@ -48,7 +48,7 @@ def test_loading_and_the_host_the_larger_first() -> None:
     ]
     assert answer(events) == (
         "The GPU is busy 49.8 % of the 1.00 ms step; 30.0 % of the step is spent loading data; "
-        "for 15.2 % of the step it is idle while the host mostly runs operators."
+        "for 15.2 % of the step it is idle, mostly while the host runs operators."
     )
 
 
@@ -72,8 +72,9 @@ def test_communication_alone_is_part_of_the_busy_time() -> None:
         *launched(NCCL, 500, 400, 2),
     ]
     assert answer(events) == (
-        "The GPU is busy 89.0 % of the 1.00 ms step, 40.0 % with communication that no computation "
-        "overlaps; for 11.0 % of the step it is idle while the host mostly runs operators."
+        "The GPU is busy 89.0 % of the 1.00 ms step, 40.0 % of the step with communication that no "
+        "computation overlaps; for 11.0 % of the step it is idle, mostly while the host runs "
+        "operators."
     )
 
 
@@ -90,7 +91,7 @@ def test_several_gpus_and_steps_are_averages() -> None:
     ]
     assert answer(events) == (
         "The 2 GPUs are, on average, busy 15.0 % of an average step of 1.00 ms; for 70.0 % of the "
-        "step they are idle while the host mostly runs operators."
+        "step no GPU works, mostly while the host runs operators."
     )
 
 

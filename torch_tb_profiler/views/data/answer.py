@@ -21,13 +21,13 @@ def _wait(view: View) -> str | None:
     share = value_of(view, "wait_pct")
     if share is None:
         return None
-    text = f"Waiting for data takes {percent(share)} of the time"
+    text = f"The host waits for data for {percent(share)} of its time"
     rows = rows_of(view, "waits")
     waits = rows["wait_us"].drop_nulls() if rows.height else pl.Series(dtype=pl.Float64)
     mean = waits.mean()
     if isinstance(mean, float):
         text += f": {duration_text(mean)} on average in {counted(len(waits), 'step')}"
-    return f"{text}."
+    return f"{text}. A device may work meanwhile."
 
 
 def _queues(view: View) -> str | None:

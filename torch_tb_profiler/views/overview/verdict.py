@@ -33,9 +33,10 @@ ON_DEVICE_PCT = 2.0
 """Communication is part of the busy time if computation and it exceed that by no more."""
 
 _HOST = {
-    Role.RUNTIME: "while the host is mostly in device API calls",
-    Role.CPU_EXEC: "while the host mostly runs operators",
-    Role.OTHER: "while the host is mostly outside operators",
+    Role.RUNTIME: "the host is in device API calls",
+    Role.CPU_EXEC: "the host runs operators",
+    Role.OTHER: "the host is outside operators",
+    Role.DATALOADER: "the host loads data",
 }
 _COPIES = (Role.MEMCPY, Role.MEMSET)
 _UNHIDDEN = "communication that no computation overlaps"
@@ -130,25 +131,35 @@ def _busy(trace: Trace, gpus: Table, step: _Step) -> tuple[str, bool]:
     elif unused:
         subject = f"One of {used + unused} GPUs is used, and is busy {share}"
     else:
-        subject = f"The GPU is busy {share}"
+        subject = f"The GPU{_rank(trace)} is busy {share}"
     alone = step.pct[Role.COMMUNICATION]
     if alone < LEAST_PCT or not _is_on_devices(gpus, step):
         return f"{subject} of {step.whole}", False
-    return f"{subject} of {step.whole}, {percent_text(alone)} with {_UNHIDDEN}", True
+    return f"{subject} of {step.whole}, {percent_text(alone)} {step.part} with {_UNHIDDEN}", True
+
+
+def _rank(trace: Trace) -> str:
+    """ " of rank 0 of 8"; empty where the recording is not known to be one of several."""
+    job = trace.meta.info.job
+    if job is None or job.rank is None or (job.world_size or 0) < 2:
+        return ""
+    return f" of rank {job.rank} of {job.world_size}"
 
 
 def _parts(gpus: Table, step: _Step) -> list[str]:
     """What the step is spent on while no GPU computes, the largest first."""
     pct, part = step.pct, step.part
-    gpu = "they are" if gpus.frame.height > 1 else "it is"
-    waits = f"{gpu} idle {_HOST[max(_HOST, key=lambda role: pct[role])]}"
-    if Role.CPU_EXEC in step.unknown:
-        waits = f"{gpu} idle, and what the host did is not recorded"
-    texts = [
-        (pct[Role.DATALOADER], "{} {} is spent loading data"),
-        (sum(pct[role] for role in _COPIES), "for {} {} only copies run"),
-        (sum(pct[role] for role in _HOST), f"for {{}} {{}} {waits}"),
-    ]
+    idle = list(_HOST)
+    texts = [(sum(pct[role] for role in _COPIES), "for {} {} only copies run")]
+    if pct[Role.DATALOADER] >= LEAST_PCT:
+        texts.append((pct[Role.DATALOADER], "{} {} is spent loading data"))
+        idle.remove(Role.DATALOADER)
+    waits = "no GPU works" if gpus.frame.height > 1 else "it is idle"
+    mostly = _HOST[max(idle, key=lambda role: pct[role])]
+    reason = "and what the host did is not recorded"
+    if Role.CPU_EXEC not in step.unknown:
+        reason = f"mostly while {mostly}"
+    texts.append((sum(pct[role] for role in idle), f"for {{}} {{}} {waits}, {reason}"))
     if not _is_on_devices(gpus, step):
         texts.append((pct[Role.COMMUNICATION], f"{{}} {{}} is {_UNHIDDEN}"))
     texts = sorted((text for text in texts if text[0] >= LEAST_PCT), reverse=True)

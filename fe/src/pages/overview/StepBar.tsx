@@ -5,6 +5,7 @@ import { ShareBar, type SharePart } from "../../chart/ShareCard";
 import { formatValue } from "../../lib/format";
 import { numberOf, textOf } from "../../lib/rows";
 import { ShowRangeOnTimeline } from "../../timeline/ShowOnTimeline";
+import { deviceWord } from "./dashboardFacts";
 import { gapOf, idleBracket } from "./stepBarLabels";
 
 interface Props {
@@ -27,7 +28,7 @@ export function StepBar({ view, fileName }: Props) {
       <ShareBar
         title={table.title}
         help={table.help}
-        subtitle={lengthText(view.facts)}
+        subtitle={[lengthText(view.facts), gpus !== undefined && gpus.row_count > 1 ? `all ${deviceWord(gpus)}s together` : ""].filter((text) => text !== "").join("; ")}
         parts={parts}
         nullReason={table.null_reasons["duration_us"] ?? "Does not apply here."}
         fileName={fileName}

@@ -1,7 +1,7 @@
 /** Where the time goes: the first five operators and kernels, and communication, each with its way on. */
 import type { Row, Table } from "../../api/types";
 import { formatValue } from "../../lib/format";
-import { numberOf, textOf, topRows } from "../../lib/rows";
+import { cellOf, numberOf, textOf, topRows } from "../../lib/rows";
 import { shortenMiddle } from "../../lib/shorten";
 import { visibleText } from "../../lib/visibleText";
 import { useNameMode } from "../../state/nameMode";
@@ -42,7 +42,10 @@ interface TopProps {
 }
 
 function TopNames({ title, note, table, by, view, name, link }: TopProps) {
-  const top = topRows(table, by, SHOWN);
+  // GPU work without its launch belongs to no operator: its row has no calls.
+  const isNamed = (row: Row) => cellOf(table, row, "calls") !== null;
+  const top = topRows({ ...table, rows: table.rows.filter(isNamed) }, by, SHOWN);
+  const [unknown] = topRows({ ...table, rows: table.rows.filter((row) => !isNamed(row)) }, by, 1);
   const largest = top[0]?.value ?? 0;
   if (largest === 0) return null;
   return (
@@ -58,6 +61,7 @@ function TopNames({ title, note, table, by, view, name, link }: TopProps) {
           <TopName key={textOf(table, row, "name")} row={row} value={value} {...{ table, largest, link }} />
         ))}
       </ol>
+      {unknown !== undefined && <p className="body soft">And {formatValue(unknown.value, "us")} with no launch recorded.</p>}
     </div>
   );
 }

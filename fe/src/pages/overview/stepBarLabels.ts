@@ -21,7 +21,8 @@ export function idleBracket(parts: readonly SharePart[], gpus: Table): Bracket |
   if (gpus.row_count === 0) return null;
   const startPct = parts.slice(0, DEVICE_WORK).reduce((sum, { pct }) => sum + (pct ?? 0), 0);
   const idlePct = parts.slice(DEVICE_WORK).reduce((sum, { pct }) => sum + (pct ?? 0), 0);
-  return idlePct < LEAST_PCT ? null : { startPct, text: `${deviceWord(gpus)} idle ${formatValue(idlePct, "pct")}` };
+  const word = deviceWord(gpus);
+  return idlePct < LEAST_PCT ? null : { startPct, text: `${gpus.row_count > 1 ? `all ${word}s` : word} idle ${formatValue(idlePct, "pct")}` };
 }
 
 export interface Gap {
