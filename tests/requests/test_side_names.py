@@ -22,7 +22,7 @@ def subject(run: str, worker: str, span: str) -> Subject:
         (("logs/a", "w", "1"), ("logs/b", "w", "1"), ("a", "b")),
         (("baseline/x/bert", "w", "1"), ("candidate/y/bert", "w", "1"), ("x", "y")),
         (("baseline/bert", "w", "1"), ("candidate/bert", "w", "1"), (None, None)),
-        (("run", "w", "1"), ("run", "w", "2"), ("run w 1", "run w 2")),
+        (("run", "w", "1"), ("run", "w", "2"), ("span 1", "span 2")),
         (("run", "w", "1"), ("run", "w", "1"), (None, None)),
     ],
 )

@@ -10,6 +10,10 @@ LABELS = ("baseline", "candidate", "third")
 
 def side_names(baseline: Subject, candidate: Subject) -> tuple[str | None, str | None]:
     """Names of both sides for sentences; None for both where their names are the same."""
+    if (baseline.run, baseline.worker) == (candidate.run, candidate.worker):
+        spans = [each.span for each in (baseline, candidate)]
+        if spans[0] != spans[1] and all(spans):
+            return f"span {spans[0]}", f"span {spans[1]}"
     for parts in (("run",), ("worker",), ("run", "worker", "span")):
         names = [
             " ".join(filter(None, (getattr(each, part) for part in parts)))
