@@ -91,7 +91,7 @@ def test_the_tree_leads_from_the_step_to_kernels() -> None:
 
     (pair,) = [row for row in tree.values() if row["paired_with"] == "cutlass"]
     assert place(pair) == [
-        ("step", "Step"),
+        ("step", "Device time of a step"),
         ("phase", "Outside of phases"),
         ("operator", "aten::mm"),
         ("kernel", "gemm"),
@@ -116,6 +116,7 @@ def test_loading_is_explained_by_time_of_the_host() -> None:
     """Kernels are what they were; another loader is the same phase and the same range."""
     view = compare(step_of(BASE), ALL, step_of(BASE, load=500), ALL)
     assert fact(view, "explained_by") == "host time"
+    assert rows(view, "drill_down")[0]["name"] == "Host time of a step"
     first = rows(view, "explained")[0]
     assert (first["name"], first["kind"], first["phase"]) == ("DataLoader", "range", "DataLoader")
     assert (first["delta_time_us"], first["share_of_delta_pct"]) == (490, 100)

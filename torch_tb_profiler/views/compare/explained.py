@@ -26,7 +26,8 @@ from torch_tb_profiler.views.compare.tables import NO_CHANGE, PAIRED_WITH, with_
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
-STEP = "Step"
+_WHOLE = {"kernel": "Device time of a step", "call": "Host time of a step"}
+"""Innermost parts → the whole that they add up to. It is not the length of the step."""
 MOST_PARTS = 20
 """Rows inside a row of the tree: those that changed most; the others are summed in one."""
 
@@ -106,7 +107,9 @@ DRILL_DOWN = TableSpec(
     "drill_down",
     "From the step to its kernels",
     "The same time as a tree: step, phases, modules (if recorded on both sides), operators, "
-    f"kernels. At most the {MOST_PARTS} children that changed most are listed.",
+    "kernels. It is not the length of the step: what runs at once counts several times, and what "
+    "is in no operator, call or kernel does not count. "
+    f"At most the {MOST_PARTS} children that changed most are listed.",
     (
         Column("id", "Id", "string", None, "Number of the row.", hidden=True),
         Column("parent", "Parent", "string", None, "Id of the row above.", hidden=True),
@@ -177,7 +180,7 @@ class _Joined:
     def step(self) -> _Part:
         """The whole."""
         a, b = (int(self.times[key].sum()) for key in _SUMS)
-        return _Part(STEP, "step", self.per_step((a, b), NS_PER_US))
+        return _Part(_WHOLE[self.inner], "step", self.per_step((a, b), NS_PER_US))
 
     def groups(self, *keys: str) -> pl.DataFrame:
         """Sums by ``keys`` (with ``operator`` among them: and whether that is a launch), with
