@@ -121,7 +121,7 @@ def test_a_report_starts_with_the_verdict_then_warnings_then_details(
     candidate = write(tmp_path / "other.pt.trace.json.gz", device="A100", mm_us=200)
     out = " ".join(run("compare", base, candidate, "--format", output_format).out.split())
     parts = [
-        "This may not come from the code: device Tesla V100 against A100.",
+        "Not only the code may differ (device Tesla V100 against A100): the candidate is",
         "Change of the average step",
         "+100",
         "Significance",

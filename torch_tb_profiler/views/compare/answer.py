@@ -62,12 +62,18 @@ def comparison_answer(
     memory = _memory(view, a, b)
     if total.is_empty() or total["delta_duration_us"][0] is None:
         return memory
-    verdict = _verdict(total.row(0, named=True), a, b)
+    verdict, caveat = _verdict(total.row(0, named=True), a, b), _caveat(view)
+    # What forbids to compare times stands before the verdict, which it limits.
+    start = _capitalized(verdict) if caveat is None else f"{caveat}: {verdict}"
     if total["delta_duration_us"][0] == 0:
-        return joined((_capitalized(f"{verdict}."), memory))
+        return joined((f"{start}.", memory))
     parts = _parts(rows)
-    sentence = _capitalized(f"{verdict}: {parts}." if parts else f"{verdict}.")
-    return joined((sentence, _reality(view), _largest(view), memory))
+    if caveat is None:
+        sentence = f"{start}: {parts}." if parts else f"{start}."
+    else:
+        sentence = f"{start}. Changes: {parts}." if parts else f"{start}."
+    noise = _noise(view) if caveat is None else None
+    return joined((sentence, noise, _largest(view), memory))
 
 
 def _verdict(total: dict[str, Any], a: str, b: str) -> str:
@@ -121,15 +127,20 @@ def signed(delta_us: float) -> str:
     return f"{'−' if delta_us < 0 else '+'}{duration_text(abs(delta_us))}"
 
 
-def _reality(view: View) -> str | None:
-    """Why the change may not be one of the code, or cannot be called significant."""
+def _caveat(view: View) -> str | None:
+    """Why the change may not be one of the code."""
     forbids = rows_of(view, "surroundings").filter(pl.col("severity") == "warning")
-    if forbids.height:
-        texts = [
-            _difference(what, before, after)
-            for what, before, after in forbids.select("what", "baseline", "candidate").rows()
-        ]
-        return f"This may not come from the code: {'; '.join(texts)}."
+    if forbids.is_empty():
+        return None
+    texts = [
+        _difference(what, before, after)
+        for what, before, after in forbids.select("what", "baseline", "candidate").rows()
+    ]
+    return f"Not only the code may differ ({'; '.join(texts)})"
+
+
+def _noise(view: View) -> str | None:
+    """Why the change cannot be called significant."""
     steps = [value_of(view, f"{side}_steps") for side in ("baseline", "candidate")]
     if any(isinstance(count, int | float) and count < 2 for count in steps):
         return "A side has fewer than two whole steps, so this may be noise."

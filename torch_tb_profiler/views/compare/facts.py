@@ -103,7 +103,7 @@ def _count_facts(steps: tuple[int, int], per_step: bool) -> tuple[Fact, ...]:
         ),
         Fact(
             "values_per_step",
-            "Values are per step",
+            "Tables hold values per step",
             per_step,
             None,
             None,
