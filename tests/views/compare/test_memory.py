@@ -56,6 +56,15 @@ def test_sizes_are_of_the_selection_and_never_divided_by_steps() -> None:
     assert found["peak_allocated"] == (170, 130, -40)
 
 
+def test_a_peak_outside_of_steps_counts_beside_a_side_with_other_steps() -> None:
+    """As on the Memory page: values per step narrow times to whole steps, and no peak."""
+    before = t.memory(-50, 400, address=77, allocated=500, reserved=900)
+    freed = t.memory(-20, -400, address=77, allocated=100, reserved=900)
+    events = [t.step(0, 0, 90), t.op("aten::mm", 10, 20), before, freed]
+    found = compared(t.trace(events), stepped(50, 30))
+    assert found["peak_allocated"] == (500, 150, -350)
+
+
 def test_what_one_side_does_not_tell_is_null_and_a_category_it_has_not_is_0() -> None:
     found = compared(
         stepped(50, reserved=None), t.trace([t.step(0, 0, 90), t.op("aten::mm", 1, 9)])

@@ -105,9 +105,13 @@ def compare(
         step_basis(baseline, baseline_selection, rows[0], per_step),
         step_basis(candidate, candidate_selection, rows[1], per_step),
     )
+    requested = (
+        step_basis(baseline, baseline_selection, rows[0], False),
+        step_basis(candidate, candidate_selection, rows[1], False),
+    )
     around = compared_surroundings(bases)
     whole = tuple(basis if per_step else of_whole_steps(basis) for basis in bases)
-    tables, parts = _tables(bases, (whole[0], whole[1]), around)
+    tables, parts = _tables(bases, (whole[0], whole[1]), requested, around)
     return View(
         tables={table.spec.name: table for table in tables},
         facts=(
@@ -125,6 +129,7 @@ def compare(
 def _tables(
     bases: tuple[StepBasis, StepBasis],
     whole: tuple[StepBasis, StepBasis],
+    requested: tuple[StepBasis, StepBasis],
     around: tuple[Compared, ...],
 ) -> tuple[tuple[Table, ...], tuple[Fact, ...]]:
     """The tables, and facts on what explains the difference.
@@ -132,6 +137,7 @@ def _tables(
     Args:
         bases: Both sides, as values are compared.
         whole: Both sides, of whole steps.
+        requested: Both sides, of the selections as they are: a peak may lie outside of whole steps.
         around: Differences of the environment.
     """
     steps = step_times(bases[0]), step_times(bases[1])
@@ -155,8 +161,8 @@ def _tables(
             compared_names(KERNELS, KERNEL_MEASURES, kernels, renames.kernels), shorts
         ),
         modules[0],
-        compared_memory((measured_memory(bases[0]), measured_memory(bases[1]))),
-        compared_parts(bases),
+        compared_memory((measured_memory(requested[0]), measured_memory(requested[1]))),
+        compared_parts(requested),
     )
     throughput = compared_throughput(bases[0].trace, bases[1].trace)
     unsure = no_confidence(around)

@@ -104,13 +104,14 @@ def compared_side(trace: Trace, selection: Selection, per_step: bool) -> Compare
         SelectionError: steps that are malformed or not in the trace; a report that is narrowed.
     """
     if not report_side.is_report(trace):
-        basis = step_basis(trace, selection, step_rows(trace, selection), per_step)
+        rows = step_rows(trace, selection)
+        basis = step_basis(trace, selection, rows, per_step)
         return ComparedSide(
             step_times(basis),
             operator_side(basis),
             kernel_side(basis),
             module_side(basis),
-            measured_memory(basis),
+            measured_memory(step_basis(trace, selection, rows, False)),
             {kind: read(trace) for kind, read in _OF_TRACES.items()},
             basis,
         )
