@@ -90,7 +90,12 @@ def confidences(view: View) -> list[Any]:
         ("batch", {"batch": 64}, "32", "64"),
         ("precision", {"dtype": "c10::BFloat16"}, "float32 100 %", "bfloat16 100 %"),
         ("steps", {"steps": 15}, "3 of 3", "15 of 15"),
-        ("work", {"operator": "aten::conv2d"}, "0 %", "0 %"),
+        (
+            "work",
+            {"operator": "aten::conv2d"},
+            "operators 0 %; kernels 0 %",
+            "operators 0 %; kernels 0 %",
+        ),
     ],
 )
 def test_one_difference_warns_and_takes_the_confidence(
@@ -162,9 +167,28 @@ def test_a_part_of_the_work_in_common_is_not_the_same_work() -> None:
     other = [t.op("aten::mm", 10, 50), t.op("aten::mul", 70, 50)]
     view = compare(t.trace(both), ALL, t.trace(other), ALL)
     row = around(view)["work"]
-    assert (row["baseline"], row["candidate"]) == ("50 %", "50 %")
+    assert (row["baseline"], row["candidate"]) == ("operators 50 % by name, 100 % with pairs",) * 2
     assert (row["same"], row["severity"], row["reason"]) == (False, None, None)
     assert "other_work" not in [note.code for note in view.notes]
+
+
+def test_renamed_kernels_are_not_called_the_same() -> None:
+    """The same operators under the same names, 10 of 40 µs of their kernels under another."""
+
+    def of(*names: str) -> Trace:
+        events: list[t.Event] = [t.op("aten::mm", 0, 90, shape=[[8, 8], [8, 8]])]
+        for number, name in enumerate(names):
+            at = 10 + 30 * number
+            events += [
+                t.call("cudaLaunchKernel", at, 3, corr=number + 1),
+                t.kernel(name, at + 10, 10 + 20 * number, corr=number + 1),
+            ]
+        return t.trace(events)
+
+    row = around(compare(of("gemm", "relu"), ALL, of("Cijk", "relu"), ALL))["work"]
+    text = "operators 100 %; kernels 75 % by name, 100 % with pairs"
+    assert (row["baseline"], row["candidate"]) == (text, text)
+    assert (row["same"], row["severity"]) == (False, None)
 
 
 def test_overlapping_ranges_of_torch_versions_are_no_difference() -> None:

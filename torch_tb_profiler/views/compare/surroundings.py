@@ -6,6 +6,7 @@ Definitions: ``docs/views-compare.md#surroundings``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from torch_tb_profiler.analysis.recording.torch_version import torch_version
 from torch_tb_profiler.knowledge.surroundings import (
@@ -23,6 +24,7 @@ from torch_tb_profiler.views.compare.environment_table import (
     reasons,
 )
 from torch_tb_profiler.views.compare.recorded import NO_DEVICE, Setting
+from torch_tb_profiler.views.compare.renames import Renames
 from torch_tb_profiler.views.compare.shared_work import shared_work
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.workload import Workload, workload
@@ -46,11 +48,20 @@ WHERE_RECORDED = frozenset(
 """Aspects of which nothing is said where neither side records them."""
 
 
-def compared_surroundings(bases: Bases) -> tuple[Compared, ...]:
-    """Every aspect of two recordings, in the order of ``knowledge/surroundings.toml``."""
+def compared_surroundings(bases: Bases, renames: Renames) -> tuple[Compared, ...]:
+    """Every aspect of two recordings, in the order of ``knowledge/surroundings.toml``.
+
+    Args:
+        bases: Both sides.
+        renames: What is called differently on the sides.
+    """
+    compared: dict[str, Callable[[Bases], Verdict]] = {
+        **_COMPARED,
+        "work": partial(_work, renames),
+    }
     rows = []
     for aspect in surroundings().aspects:
-        verdict = _COMPARED[aspect.kind](bases)
+        verdict = compared[aspect.kind](bases)
         is_silent = verdict.baseline.text is verdict.candidate.text is None
         if is_silent and aspect.kind in WHERE_RECORDED:
             continue
@@ -149,14 +160,16 @@ def _precision(bases: Bases) -> Verdict:
     return Verdict(sides[0], sides[1], apart < surroundings().precision_points)
 
 
-def _work(bases: Bases) -> Verdict:
-    shares = shared_work(bases[0].trace, bases[1].trace)
-    if shares is None:
+def _work(renames: Renames, bases: Bases) -> Verdict:
+    """By name: pairs are other code, though they may do the same work."""
+    shared = shared_work(bases[0].trace, bases[1].trace, renames)
+    if not shared:
         nothing = Setting(None, "no operators and no kernels")
         return Verdict(nothing, nothing, None, "A side has no operators and no kernels.")
-    sides = [Setting(f"{100 * share:.0f} %") for share in shares]
-    is_all = all(side.text == "100 %" for side in sides)
-    return Verdict(sides[0], sides[1], is_all, matters=min(shares) < surroundings().work_shared)
+    a, b = (Setting("; ".join(each.text(side) for each in shared)) for side in (0, 1))
+    is_all = all(each.text(side).endswith(" 100 %") for each in shared for side in (0, 1))
+    most = max(min(each.by_name) for each in shared)
+    return Verdict(a, b, is_all, matters=most < surroundings().work_shared)
 
 
 def _steps(bases: Bases) -> Verdict:
@@ -221,7 +234,6 @@ _COMPARED: dict[str, Callable[[Bases], Verdict]] = {
     "batch": _batch,
     "shapes": _shapes,
     "precision": _precision,
-    "work": _work,
     "steps": _steps,
     "quality": _quality,
     "torch": _torch,

@@ -109,9 +109,8 @@ def compare(
         step_basis(baseline, baseline_selection, rows[0], False),
         step_basis(candidate, candidate_selection, rows[1], False),
     )
-    around = compared_surroundings(bases)
     whole = tuple(basis if per_step else of_whole_steps(basis) for basis in bases)
-    tables, parts = _tables(bases, (whole[0], whole[1]), requested, around)
+    tables, parts, around = _tables(bases, (whole[0], whole[1]), requested)
     return View(
         tables={table.spec.name: table for table in tables},
         facts=(
@@ -130,15 +129,13 @@ def _tables(
     bases: tuple[StepBasis, StepBasis],
     whole: tuple[StepBasis, StepBasis],
     requested: tuple[StepBasis, StepBasis],
-    around: tuple[Compared, ...],
-) -> tuple[tuple[Table, ...], tuple[Fact, ...]]:
-    """The tables, and facts on what explains the difference.
+) -> tuple[tuple[Table, ...], tuple[Fact, ...], tuple[Compared, ...]]:
+    """The tables, facts on what explains the difference, and differences of the environment.
 
     Args:
         bases: Both sides, as values are compared.
         whole: Both sides, of whole steps.
         requested: Both sides, of the selections as they are: a peak may lie outside of whole steps.
-        around: Differences of the environment.
     """
     steps = step_times(bases[0]), step_times(bases[1])
     average = with_shares_of_total(compared_average(steps[0], steps[1]))
@@ -148,6 +145,7 @@ def _tables(
     operators = operator_side(bases[0]), operator_side(bases[1])
     kernels = kernel_side(bases[0]), kernel_side(bases[1])
     renames = renames_of(bases, names)
+    around = compared_surroundings(bases, renames)
     parts = explanation(whole, average, names, renames)
     shorts = common_short_names(basis.trace for basis in bases)
     tables: tuple[Table, ...] = (
@@ -171,7 +169,7 @@ def _tables(
     unsure = no_confidence(tuple(row for row in around if row.aspect.kind not in NOT_OF_TIMERS))
     if unsure is not None:
         throughput = without_confidence(throughput, unsure)
-    return (*tables, throughput), parts.facts
+    return (*tables, throughput), parts.facts, around
 
 
 def _missing(trace: Trace) -> str | None:
