@@ -10,6 +10,7 @@ test("a click on the curve and a typed time list the live allocations", async ({
   await page.getByRole("img", { name: /Memory by category/ }).click({ position: { x: 500, y: 150 } });
   await expect(page).toHaveURL(/at_us=\d+/);
   await expect(moment.getByRole("button", { name: "At the peak" })).toBeVisible();
+  await expect(page.locator("main [aria-busy=true]")).toHaveCount(0); // the field has the clicked moment
   await moment.getByLabel(/^at/).fill("soon");
   await moment.getByRole("button", { name: "Show" }).click();
   await expect(moment.getByRole("alert")).toBeVisible();

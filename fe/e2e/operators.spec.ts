@@ -56,7 +56,7 @@ test("the sixteen times of types, a measure at a time", async ({ guarded: page, 
 });
 
 test("the legend of a share hides its parts", async ({ guarded: page, standalone }) => {
-  await page.goto(`${standalone.url}#run=h100_bert_small&view=overview`);
+  await page.goto(`${standalone.url}#run=h100_bert_small&view=overview&folds=devices`);
   const use = card(page, "Tensor Core use");
   await expect(use.locator("[data-fact=tensor_core_efficiency_pct]")).toHaveText("100.0 %");
   const widths = () => use.locator(".split > i").evaluateAll((parts) => parts.map((part) => (part as HTMLElement).style.width));

@@ -140,7 +140,7 @@ test("a dragged range is summed up and becomes the selection of every view", asy
   await page.mouse.up();
   const panel = page.locator(".tl-panel");
   await expect(panel).toContainText("Time by category");
-  await expect(panel).toContainText("Kernels, largest first");
+  await expect(panel).toContainText("Slices by name");
   await expect(panel).toContainText("Idle gaps");
   await panel.getByRole("button", { name: "Use as selection" }).click();
   await expect(page).toHaveURL(/start_us=[\d.]+&end_us=[\d.]+/);
@@ -262,7 +262,7 @@ for (const { run, others, name } of [
     await settled(page);
     await page.getByRole("button", { name: "Stack ranks" }).click();
     for (const worker of others) await page.getByRole("checkbox", { name: worker, exact: true }).check();
-    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await page.locator(".tl-stack").getByRole("button", { name: "Show", exact: true }).click();
     await expect(page).toHaveURL(new RegExp(`stack=${others.join("(,|%2C)")}`));
     const heads = page.locator(".tl-group:not(.tl-inner) strong");
     await expect(heads).toHaveText([workers[0]?.worker ?? "", ...others]);
