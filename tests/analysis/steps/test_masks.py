@@ -121,7 +121,7 @@ def test_the_edges_of_a_time_range_are_in_it_and_out_of_it() -> None:
 )
 def test_an_unknown_step_is_answered_with_those_there_are(count: int, names: str) -> None:
     trace = t.trace([t.step(number, 10 * number, 10) for number in range(count)])
-    with pytest.raises(SelectionError, match=f"it has {names}$"):
+    with pytest.raises(SelectionError, match=f"has steps {names}$"):
         selected_steps(trace, Selection(steps="99"))
 
 

@@ -33,8 +33,8 @@ from torch_tb_profiler.views.compare.tables import Measure, Side
 TABLE = "report_views"
 NOT_IN_REPORT = "A side is a report, which does not hold it."
 NO_SAMPLES = (
-    "A side is a report: it has the sums of each row, not its time in each step, so a difference "
-    "cannot be told from noise."
+    "A side is a report: it has the sums of each row, not its time in each step, so the noise "
+    "is not known."
 )
 NARROWED = "A side that is a report has no events, so it cannot be narrowed."
 
@@ -112,12 +112,12 @@ class JsonReport(msgspec.Struct, frozen=True, eq=False):
 
 @per_trace
 def report_of(trace: Trace) -> JsonReport:
-    """The report that a recording is.
+    """The report that a recording is; one without views where it is none.
 
     Raises:
         SelectionError: its tables have another shape.
     """
-    rows = trace.side[TABLE].frame.rows()
+    rows = trace.side[TABLE].frame.rows() if is_report(trace) else []
     try:
         report = JsonReport({view: msgspec.json.decode(text, type=_Answer) for view, text in rows})
     except msgspec.DecodeError as error:
