@@ -24,6 +24,7 @@ from torch_tb_profiler.knowledge import gpus
 
 A100 = gpus.architecture("NVIDIA A100-SXM4-80GB", None, None)
 V100 = gpus.architecture("Tesla V100-SXM2-32GB", None, None)
+MI100 = gpus.architecture("AMD Instinct MI100", None, None)
 
 
 def scene(second: str, rows: int = 651, dtype: str = "double") -> list[Event]:
@@ -88,7 +89,13 @@ def test_a_step_that_waits_for_the_host_gains_nothing() -> None:
 @pytest.mark.parametrize(
     ("shapes", "types", "architecture", "expected"),
     [
-        ("[[64, 64], [64, 64]]", "['float', 'float']", V100, "matrix units do not support"),
+        (
+            "[[64, 64], [64, 64]]",
+            "['float', 'float']",
+            V100,
+            "which Tensor Cores of Volta do not support",
+        ),
+        ("[[64, 64], [64, 64]]", "['double', 'double']", MI100, "Matrix Cores of CDNA 1 do not"),
         ("[[64, 64], [64, 64]]", "['float', 'float']", A100, "TF32 not allowed"),
         ("[[64, 65], [65, 64]]", '["c10::Half", "c10::Half"]', V100, "multiples of 8 (65 → 72)"),
         (

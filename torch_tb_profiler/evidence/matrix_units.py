@@ -99,7 +99,8 @@ def _type_reason(
                 "library", "float32 inputs; TF32 is allowed, the library chose otherwise"
             )
         return UnusedReason("tf32", "float32 inputs and TF32 not allowed")
-    text = f"{dtype} inputs, which its matrix units do not support"
+    units = _unit_name(architecture.name)
+    text = f"{dtype} inputs, which {units} of {architecture.name} do not support"
     return UnusedReason("float32" if dtype == "float32" else "type", text)
 
 
@@ -258,8 +259,12 @@ def _inputs_of_work(trace: Trace) -> pl.DataFrame:
 
 def matrix_unit_name(context: Context) -> str:
     """The vendor's name of the matrix units of the devices in use."""
-    name = context.architecture_name or ""
-    return next((units for start, units in UNITS.items() if name.startswith(start)), "Tensor Cores")
+    return _unit_name(context.architecture_name or "")
+
+
+def _unit_name(architecture_name: str) -> str:
+    own = (units for start, units in UNITS.items() if architecture_name.startswith(start))
+    return next(own, "Tensor Cores")
 
 
 def has_matrix_units(context: Context) -> bool:
