@@ -24,6 +24,7 @@ def test_the_gain_is_the_gaps_between_the_kernels_and_half_of_these() -> None:
     advice = finding(detect(context(one_step(scene(ELEMENTWISE, 101), length=3000))))
     assert advice.measured == 101
     assert advice.gain_us == pytest.approx(100 * 6 + 101 * 4 / 2)
+    assert advice.at_stake_us == pytest.approx(100 * 6 + 101 * 4)  # gaps and kernels
     assert advice.spot is not None
     assert (advice.spot.start_ns, advice.spot.end_ns) == (5_000, 1_009_000)
     assert list(advice.rows) == [

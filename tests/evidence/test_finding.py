@@ -54,15 +54,26 @@ def test_only_the_threshold_of_utilization_was_published() -> None:
     ("gain_us", "at_stake_us", "reason"),
     [
         (30.0, 900.0, None),
-        (5.0, 12.0, "It is about 1.2 % of the step."),
+        (5.0, 12.0, "It concerns 1.2 % of the step."),
         (
             5.0,
             400.0,
-            "It is about 40.0 % of the step, but only this much of it can be saved or overlap with "
+            "It concerns 40.0 % of the step, but only this much of it can be saved or overlap with "
             "other work.",
         ),
         (5.0, None, None),
-        (None, 12.0, None),
+        (
+            None,
+            213.0,
+            "Roughly 21.3 % of the step is at stake. No gain is estimated: the recording does not "
+            "show how much shorter the step would become.",
+        ),
+        (
+            None,
+            None,
+            "No gain is estimated: the recording does not show how much shorter the step would "
+            "become.",
+        ),
     ],
 )
 def test_a_small_gain_says_why(

@@ -36,7 +36,7 @@ def test_time_of_kernels_that_run_together_counts_once_and_inside_the_steps() ->
 def test_gains_of_shorter_kernels() -> None:
     waiting = context(one_step(awaited(OVERLAPPING, 60)))
     saved = np.array([0, 50_000])
-    assert estimate_gain(waiting, "unfused_kernels", waiting.kernels, saved) == (50, None, "")
+    assert estimate_gain(waiting, "unfused_kernels", waiting.kernels, saved) == (50, 200, "")
     assert estimate_gain(waiting, "unfused_kernels", waiting.kernels, saved * 0) == (None, None, "")
     nobody = context(one_step(OVERLAPPING))
     gain, at_stake, sentence = estimate_gain(nobody, "unfused_kernels", nobody.kernels, saved)

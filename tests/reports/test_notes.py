@@ -89,6 +89,15 @@ def test_a_threshold_is_a_rule_of_thumb_unless_it_was_published(
     ]
 
 
+def test_the_reason_of_a_small_gain_follows_what_was_measured() -> None:
+    reason = "It concerns 1.2 % of the step."
+    given = {"measured": 33.8, "threshold": 30.0, "unit": "pct", "threshold_is_ours": True}
+    note = finding("Kernels.", gain_reason=reason, **given)
+    assert measured_text(note) == f"Measured 33.8 %, rule of thumb: above 30 %. {reason}"
+    assert measured_text(finding("Kernels.", gain_reason=reason)) == reason
+    assert measured_text(finding("Kernels.", gain_reason=None)) is None
+
+
 @pytest.mark.parametrize(
     ("text", "evidence", "shown"),
     [

@@ -73,6 +73,8 @@ def detect(context: Context) -> Finding | None:
     gain_us += kernel_gain.gain_us or 0.0
     groups = _groups(context, single)
     step_names = context.texts(steps["name_code"])
+    time = context.within_steps(union_all(gaps, kernel_intervals(context, single)))
+    about_us = context.per_step_ns(time) / NS_PER_US
     return Finding(
         CODE,
         per_step,
@@ -90,9 +92,9 @@ def detect(context: Context) -> Finding | None:
             "sort": "-calls",
         },
         architecture=context.architecture_name,
-        time=context.within_steps(union_all(gaps, kernel_intervals(context, single))),
+        time=time,
         spot=_longest_step(context, spans),
-        at_stake_us=kernel_gain.at_stake_us,
+        at_stake_us=about_us if gain_us > 0 else kernel_gain.at_stake_us,
     )
 
 

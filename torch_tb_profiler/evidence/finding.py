@@ -25,6 +25,10 @@ SMALL_PCT = 2.0
 MOSTLY_LIMITED = 3.0
 """Of time at stake of more than so many times the gain only a small part can be saved."""
 
+NOT_ESTIMATED = (
+    "No gain is estimated: the recording does not show how much shorter the step would become."
+)
+
 
 class Spot(Struct, frozen=True):
     """The interval of the timeline that shows a finding best: its longest gap or slice.
@@ -59,7 +63,8 @@ class Finding(Struct, frozen=True):
         time: The time in the steps it is about; None for none. Of two findings about the same
             time, the smaller one is listed with the other (``evidence.ranking``).
         spot: The interval of the timeline that shows it.
-        at_stake_us: The time per step it is about, for the order of findings without a gain.
+        at_stake_us: The time per step it is about, for the order of findings without a gain and
+            the reason of a small one.
         is_elsewhere: Whether a recorder other than torch.profiler made the recording.
         terms: The terms of the devices; None for NVIDIA's and unknown ones.
     """
@@ -121,7 +126,7 @@ class Finding(Struct, frozen=True):
             "threshold_is_ours": not known.published,
             "estimated_gain_us_per_step": self.gain_us,
             "estimated_gain_pct_of_step": share,
-            "gain_reason": self._why_small(share, step_ns),
+            "gain_reason": self._why_little(share, step_ns),
             "architecture": self.architecture,
             "table": declaration(self.evidence, self.terms),
             "rows": self.rows,
@@ -140,15 +145,28 @@ class Finding(Struct, frozen=True):
         severity: Severity = "info" if known.is_remark else "warning"
         return Note("advice", self.code, severity, self.text, evidence)
 
-    def _why_small(self, gain_pct: float | None, step_ns: float) -> str | None:
-        """Why a gain below :data:`SMALL_PCT` of the step is so small; None for larger ones."""
+    def _why_little(self, gain_pct: float | None, step_ns: float) -> str | None:
+        """Why a gain below :data:`SMALL_PCT` of the step is so small, or there is none; None for
+        larger ones, for remarks, and where the text says it."""
+        if self.gain_us is None:
+            return None if self._needs_no_gain else self._why_none(step_ns)
         if gain_pct is None or self.at_stake_us is None or not 0 <= gain_pct < SMALL_PCT:
             return None
         at_stake_pct = self.at_stake_us * NS_PER_US / step_ns * 100
-        about = f"It is about {percent_text(at_stake_pct)} of the step"
+        about = f"It concerns {percent_text(at_stake_pct)} of the step"
         if at_stake_pct <= MOSTLY_LIMITED * max(gain_pct, 0.1):
             return f"{about}."
         return f"{about}, but only this much of it can be saved or overlap with other work."
+
+    @property
+    def _needs_no_gain(self) -> bool:
+        return entry(self.code).is_remark or bool(self.values.get("no_gain_yet"))
+
+    def _why_none(self, step_ns: float) -> str:
+        if not self.at_stake_us or step_ns <= 0:
+            return NOT_ESTIMATED
+        at_stake_pct = self.at_stake_us * NS_PER_US / step_ns * 100
+        return f"Roughly {percent_text(at_stake_pct)} of the step is at stake. {NOT_ESTIMATED}"
 
 
 def plain_evidence(

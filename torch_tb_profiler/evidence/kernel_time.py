@@ -45,7 +45,8 @@ class KernelGain(NamedTuple):
 
     Attributes:
         gain_us: By how much the step could be shorter; None for nothing, or if it is unknown.
-        at_stake_us: The time the kernels would save themselves, if the gain is unknown.
+        at_stake_us: The time per step in which the kernels run; if the gain is unknown, the time
+            that they would save themselves; None if nothing would be saved.
         no_gain_yet: The last sentence of the text if the step would not become shorter, or by much
             less than the kernels because of the host, else empty.
     """
@@ -68,7 +69,8 @@ def estimate_gain(
     limit = _host_limit(context, code, context.per_step(float(saved.sum())), gain_us)
     if gain_us <= 0:
         return KernelGain(None, None, limit or entry(code).texts[NO_GAIN_YET])
-    return KernelGain(gain_us, None, limit)
+    run_ns = context.per_step(total(kernel_intervals(context, kernels)))
+    return KernelGain(gain_us, run_ns / NS_PER_US, limit)
 
 
 def _host_limit(context: Context, code: str, saved_ns: float, gain_us: float) -> str:
@@ -174,7 +176,7 @@ def kernel_finding(
     part = known.parameters.get("assumed_part")
     if part is not None:
         assumed = estimate_gain(context, spec.name, kernels, kernels["dur_ns"].to_numpy() * part)
-        at_stake_us = assumed.gain_us if assumed.at_stake_us is None else assumed.at_stake_us
+        at_stake_us = assumed.at_stake_us if assumed.gain_us is None else assumed.gain_us
         gain = KernelGain(None, at_stake_us, assumed.no_gain_yet)
     evidence, source = kernels_by_operator(context, kernels, spec)
     return Finding(

@@ -50,8 +50,14 @@ def _example_text(example: object) -> str:
 
 
 def measured_text(note: Note) -> str | None:
-    """What a finding measured, and its threshold unless that is 0; None if its text states the
-    threshold."""
+    """What a finding measured, and its threshold unless that is 0, if its text does not state the
+    threshold; and why its gain is small or missing. None for neither."""
+    reason = note.evidence.get("gain_reason")
+    texts = (_measured(note), reason if isinstance(reason, str) else None)
+    return " ".join(text for text in texts if text is not None) or None
+
+
+def _measured(note: Note) -> str | None:
     measured, threshold = note.evidence.get("measured"), note.evidence.get("threshold")
     if not isinstance(measured, int | float) or not isinstance(threshold, int | float):
         return None

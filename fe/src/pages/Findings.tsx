@@ -124,6 +124,7 @@ function Reasons({ evidence }: { readonly evidence: Evidence }) {
       <p className="evidence">
         {evidence.measured !== null && <span>{measuredText(evidence)}</span>}
         {evidence.architecture !== null && <span>on {evidence.architecture}</span>}
+        {evidence.gainUsPerStep === null && evidence.gainReason !== null && <span>{visibleText(evidence.gainReason)}</span>}
         {evidence.links.map((link) => (
           <span key={link}>
             <a href={link} target="_blank" rel="noreferrer">
@@ -143,7 +144,7 @@ function Reasons({ evidence }: { readonly evidence: Evidence }) {
 }
 
 function Gain({ evidence: { gainUsPerStep, gainPctOfStep, gainReason } }: { readonly evidence: Evidence }) {
-  if (gainUsPerStep === null || gainUsPerStep <= 0) return <span />;
+  if (gainUsPerStep === null || gainUsPerStep <= 0) return gainReason === null ? <span /> : <p className="finding-gain" title={visibleText(gainReason)}><small>not estimated</small></p>;
   return (
     <p className="finding-gain" title="Estimated upper bound of the time saved per step">
       <b>{formatValue(gainUsPerStep, "us")}</b>
