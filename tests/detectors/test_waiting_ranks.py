@@ -33,6 +33,7 @@ def test_calls_that_take_longer_than_larger_ones_waited() -> None:
     assert advice.measured == pytest.approx((180 + 80) / 1000 * 100)
     assert advice.gain_us == pytest.approx(260)
     assert advice.values["wait_share"] == pytest.approx(260 / 350 * 100)
+    assert advice.text.startswith("This rank waits for later ones during 26.0 % of the step")
     assert [(row["size_bytes"], row["wait_us"], row["least_us"]) for row in advice.rows] == [
         (400, 180, 20),
         (4000, 80, 20),

@@ -39,7 +39,21 @@ def test_the_gain_is_the_mean_wait() -> None:
     assert (row["calls"], row["least_us"], row["longest_us"], row["wait_us"]) == (9, 10, 150, 840)
     assert advice.spot is not None
     assert (advice.spot.worker, advice.spot.start_ns, advice.spot.end_ns) == ("w0", 250e3, 390e3)
-    assert "wait for each other" in advice.note().text
+    assert advice.variant == "turns"
+    assert "Averaged over the 3 ranks" in advice.text
+    assert "(280 µs to 280 µs per step)" in advice.text
+
+
+def test_the_rank_that_waits_least_is_named() -> None:
+    """140 of 150 µs: w0 waits three times, w1 once, w2 each time."""
+    calls = (10, 150, 150, 150), (150, 10, 10, 10), (150, 150, 150, 150)
+    advice = finding(detect_across_workers(run(*calls)))
+    assert advice.variant == "run"
+    assert advice.values["least"] == "w1"
+    assert advice.values["most"] == "w2"
+    assert advice.measured == pytest.approx((3 + 1 + 4) * 140 / 3 / 1000 * 100)
+    assert "w1 waits least (140 µs per step) and w2 most (560 µs)" in advice.text
+    assert "check the data loading of w1" in advice.text
 
 
 def test_where_one_is_always_late_the_straggler_supersedes_it() -> None:

@@ -23,6 +23,7 @@ from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.collectives import NO_GROUP, NO_SIZE
+from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = WAITING
@@ -85,6 +86,8 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     """The mean exposed wait of the workers is above the threshold of the mean step and most of
     their exposed communication. A straggler that causes half of it supersedes this finding.
 
+    The text names the workers that wait least and most: who waits least is the one to look at,
+    unless all wait about as long, because they are late in turns.
     The gain is that mean: workers that arrive together do not wait, and their work is the same.
     """
     traces = {worker: context.trace for worker, context in contexts.items()}
@@ -94,12 +97,23 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     share = means.wait_ns / means.step_ns * 100
     if share <= entry(CODE).threshold or means.wait_ns <= MOSTLY * means.exposed_ns:
         return None
+    wait_ns = means.by_worker
+    by_wait = sorted(wait_ns, key=lambda worker: wait_ns[worker])
+    least, most = by_wait[0], by_wait[-1]
+    clearly_less = entry("straggler").parameters["max_own_wait_share"]
     architectures = {context.architecture_name for context in contexts.values()}
     return Finding(
         CODE,
         share,
         means.wait_ns / NS_PER_US,
-        values={"wait_share": means.wait_ns / means.exposed_ns * 100},
+        values={
+            "workers": len(matching.workers),
+            "wait_share": means.wait_ns / means.exposed_ns * 100,
+            "least": least,
+            "least_wait": duration_text(wait_ns[least] / NS_PER_US),
+            "most": most,
+            "most_wait": duration_text(wait_ns[most] / NS_PER_US),
+        },
         evidence=build_table(
             EVIDENCE,
             waiting_calls(rows, matching).head(MAX_ROWS),
@@ -107,7 +121,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         ),
         source={"view": "distributed", "table": "stragglers", "sort": "wait_us"},
         architecture=architectures.pop() if len(architectures) == 1 else None,
-        variant="run",
+        variant="run" if wait_ns[least] <= clearly_less * means.wait_ns else "turns",
         spot=longest_wait(rows, matching, contexts),
     )
 

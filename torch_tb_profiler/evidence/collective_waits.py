@@ -89,7 +89,7 @@ def waiting_time(trace: Trace) -> Intervals:
     return exposed_waits(trace, *(columns[key].to_numpy() for key in columns.columns))
 
 
-class MeanWaits(Struct, frozen=True):
+class MeanWaits(Struct, frozen=True, eq=False):
     """Means over the workers, per step in ns.
 
     Attributes:
@@ -97,11 +97,13 @@ class MeanWaits(Struct, frozen=True):
             collectives for a later worker.
         exposed_ns: Time they communicated and computed nothing.
         step_ns: Length of a step.
+        by_worker: What ``wait_ns`` is the mean of, of the workers with matched calls.
     """
 
     wait_ns: float
     exposed_ns: float
     step_ns: float
+    by_worker: Mapping[str, float]
 
 
 def mean_waits(
@@ -109,17 +111,20 @@ def mean_waits(
 ) -> MeanWaits:
     """The mean waits, from the arrivals of all workers."""
     parts = rows.partition_by("worker", as_dict=True)
-    wait_ns = exposed_ns = 0.0
+    exposed_ns = 0.0
+    by_worker: dict[str, float] = {}
     for number, worker in enumerate(matching.workers):
         context = contexts[worker]
         exposed = exposed_time(context.trace)
         exposed_ns += context.per_step_ns(exposed)
         part = parts.get((number,))
         if part is not None:
-            wait_ns += context.per_step_ns(exposed_arrivals(context.trace, part, "wait_ns"))
+            waits = exposed_arrivals(context.trace, part, "wait_ns")
+            by_worker[worker] = context.per_step_ns(waits)
     count = len(matching.workers)
     step_ns = sum(context.step_ns for context in contexts.values())
-    return MeanWaits(wait_ns / count, exposed_ns / count, step_ns / count)
+    wait_ns = sum(by_worker.values())
+    return MeanWaits(wait_ns / count, exposed_ns / count, step_ns / count, by_worker)
 
 
 def exposed_arrivals(trace: Trace, arrived: pl.DataFrame, delay: str) -> Intervals:
