@@ -13,6 +13,8 @@ import pytest
 import torch_tb_profiler
 from tests.detectors.scenes import ELEMENTWISE, context, device, finding, launched, load, one_step
 from tests.helpers.traces import Event, annotation, call, kernel, memcpy, op, step, trace
+from torch_tb_profiler.analysis.idle.causes import IdleCause
+from torch_tb_profiler.analysis.idle.long_gaps import MAX_GAPS
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import (
     codes_of_scope,
@@ -31,7 +33,7 @@ from torch_tb_profiler.detectors import (
 )
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.sources import filter_clause
+from torch_tb_profiler.evidence.sources import filter_clause, gap_source
 from torch_tb_profiler.knowledge.advice import TRACE
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import query
@@ -43,7 +45,11 @@ COPY = "Memcpy HtoD (Pageable -> Device)"
 
 def rows_of(advice: Finding, traces: Mapping[str, Trace]) -> pl.DataFrame:
     """The rows that the source of some advice leads to."""
-    source: dict[str, Any] = dict(advice.source)
+    return rows_at(advice.source, traces)
+
+
+def rows_at(where: Mapping[str, str], traces: Mapping[str, Trace]) -> pl.DataFrame:
+    source: dict[str, Any] = dict(where)
     spec, table = view_named(source.pop("view")), source.pop("table")
     selection = Selection(group_by=source.pop("group_by", None))
     first = next(iter(traces.values()))
@@ -66,6 +72,44 @@ def test_every_source_of_the_samples_leads_to_rows(samples: Path) -> None:
                 assert rows_of(advice, {"w": of}).height > 0, (path, advice)
                 seen.add(advice.code)
     assert len(seen) >= 8
+
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+def loads_and_launches(loads: int) -> list[Event]:
+    """Batches of 80 µs, each before a kernel; then ten operators of 20 µs that launch late."""
+    events: list[Event] = []
+    for number in range(loads):
+        at = 100 * number
+        events += [
+            annotation(LOADER, at, 80),
+            *launched("k", at + 84, 10, number + 1, launch_at=at + 81),
+        ]
+    for number in range(10):
+        at = 100 * loads + 20 * number
+        events += [
+            op("aten::add", at, 20),
+            *launched("k", at + 18, 1, 1000 + number, launch_at=at + 15),
+        ]
+    return events
+
+
+def test_time_of_the_host_leads_to_its_gaps() -> None:
+    of = context(one_step(loads_and_launches(5), length=700))
+    source = gap_source(of, IdleCause.HOST)
+    assert (source["view"], source["table"]) == ("idle", "gaps")
+    rows = rows_at(source, {"w": of.trace})
+    assert rows["cause"].unique().to_list() == ["launch_bound"]
+    assert rows["operator"][0] == "aten::add"
+    assert rows["duration_us"].is_sorted(descending=True)
+
+
+def test_short_gaps_behind_many_long_ones_lead_to_the_causes() -> None:
+    of = context(one_step(loads_and_launches(MAX_GAPS + 1), length=100 * MAX_GAPS + 400))
+    source = gap_source(of, IdleCause.HOST)
+    assert (source["view"], source["table"]) == ("idle", "causes")
+    assert "launch_bound" in rows_at(source, {"w": of.trace})["cause"]
 
 
 def test_every_source_says_what_comes_first() -> None:

@@ -13,6 +13,7 @@ from torch_tb_profiler.evidence.idle import (
     worst_gap,
 )
 from torch_tb_profiler.evidence.kernel_time import has_small_kernels, median_kernel_us
+from torch_tb_profiler.evidence.sources import gap_source
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text
@@ -42,7 +43,7 @@ def detect(context: Context) -> Finding | None:
             "operator": evidence.frame["operator"][0] or "the next work",
         },
         evidence=evidence,
-        source={"view": "operators", "table": "operators", "sort": "-host_self_us"},
+        source=gap_source(context, IdleCause.HOST),
         architecture=context.architecture_name,
         variant="long" if has_small else "default",
         time=idle.time,

@@ -18,6 +18,7 @@ from torch_tb_profiler.evidence.idle import (
 )
 from torch_tb_profiler.evidence.kernel_time import has_small_kernels, median_kernel_us
 from torch_tb_profiler.evidence.program import is_compiled
+from torch_tb_profiler.evidence.sources import gap_source
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 
@@ -45,7 +46,7 @@ def detect(context: Context) -> Finding | None:
         idle.per_step_ns / NS_PER_US,
         values={"median_us": median_kernel_us(context)},
         evidence=gap_table(context, idle.time, EVIDENCE),
-        source={"view": "operators", "table": "operators", "sort": "-host_self_us"},
+        source=gap_source(context, IdleCause.HOST),
         architecture=context.architecture_name,
         variant=_variant(context, idle.time),
         time=idle.time,

@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.idle.causes import IdleCause
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.idle import idle_time, worst_gap
+from torch_tb_profiler.evidence.sources import gap_source
 from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
@@ -69,7 +70,7 @@ def detect(context: Context) -> Finding | None:
         None if waits else idle.per_step_ns / NS_PER_US,
         values={"function": function or "several functions"},
         evidence=build_table(EVIDENCE, rows.head(MAX_ROWS), REASONS),
-        source={"view": "overview", "table": "steps", "sort": "-total_us"},
+        source=gap_source(context, IdleCause.PYTHON),
         variant="waits" if waits else "default",
         time=idle.time,
         spot=worst_gap(context, idle.time),

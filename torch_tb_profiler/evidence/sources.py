@@ -7,8 +7,13 @@ import re
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.idle.attribution import gpu_idle
+from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES, IdleCause
+from torch_tb_profiler.analysis.idle.long_gaps import long_gaps
 from torch_tb_profiler.analysis.operators.mask import operator_mask
+from torch_tb_profiler.analysis.steps.windows import step_windows
 from torch_tb_profiler.evidence.context import Context
+from torch_tb_profiler.knowledge.idle import idle_file
 from torch_tb_profiler.trace.columns import Int64
 
 LONGEST_NAME = 500
@@ -56,3 +61,20 @@ def heaviest_operator_source(
         return None
     codes = context.trace.slices["name_code"].to_numpy()[owner[is_operator]]
     return operator_source(context, int(np.bincount(codes, weight[is_operator]).argmax()))
+
+
+def gap_source(context: Context, cause: IdleCause) -> dict[str, str]:
+    """The longest gaps of GPUs with a cause; its share of their idle time where longer gaps of
+    other causes fill that table."""
+    key = next(key for key, causes in GPU_CAUSES.items() if cause in causes)
+    windows = step_windows(context.trace, context.selection)
+    longest = long_gaps(gpu_idle(context.trace), windows)
+    if not any(key in gaps.causes for gaps in longest.values()):
+        return {"view": "idle", "table": "causes", "sort": "-total_us"}
+    title = next(each.title for each in idle_file().causes if each.key == key)
+    return {
+        "view": "idle",
+        "table": "gaps",
+        "filter": filter_clause("title", title),
+        "sort": "-duration_us",
+    }

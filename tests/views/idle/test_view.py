@@ -11,10 +11,10 @@ from tests.consistency.recordings import FILES, opened
 from tests.helpers.examples import examples
 from tests.helpers.traces import Event, call, frame, kernel, op, step, trace
 from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES
+from torch_tb_profiler.analysis.idle.long_gaps import MAX_GAPS
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.idle import idle_file
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.idle.gaps import MAX_GAPS
 from torch_tb_profiler.views.idle.view import SPEC, idle
 from torch_tb_profiler.views.schema import View
 

@@ -9,15 +9,9 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.algebra.intervals import (
-    IntervalPieces,
-    Intervals,
-    split_at_windows,
-    total_within,
-)
 from torch_tb_profiler.analysis.idle.attribution import GpuIdle
-from torch_tb_profiler.analysis.idle.causes import GPU_CAUSES
 from torch_tb_profiler.analysis.idle.host_in_gaps import describe_host, launching_tracks
+from torch_tb_profiler.analysis.idle.long_gaps import MAX_GAPS, LongGaps, long_gaps
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Int64
@@ -28,8 +22,6 @@ from torch_tb_profiler.views.idle.columns import GAPS
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
-
-MAX_GAPS = 200
 
 _REASONS = {
     "gpu": NO_NUMBER,
@@ -43,12 +35,9 @@ _REASONS = {
 
 def gaps_table(trace: Trace, idle: Mapping[int, GpuIdle], windows: StepWindows) -> Table:
     """The rows of ``GAPS``."""
-    pieces = {gpu: _longest(gpu_idle, windows) for gpu, gpu_idle in idle.items()}
-    lengths = [piece.length_ns for piece in pieces.values()]
-    least = _least(np.concatenate(lengths)) if lengths else 0
     parts = [
-        _of_gpu(trace, gpu, idle[gpu], _chosen(piece, least), windows)
-        for gpu, piece in pieces.items()
+        _of_gpu(trace, gpu, idle[gpu], gaps, windows)
+        for gpu, gaps in long_gaps(idle, windows).items()
     ]
     frame = pl.concat([pl.DataFrame(schema=GAPS.polars_schema()), *parts])
     table = in_default_order(Table(GAPS, frame))
@@ -56,34 +45,11 @@ def gaps_table(trace: Trace, idle: Mapping[int, GpuIdle], windows: StepWindows) 
     return Table(GAPS, frame, needed(frame, _REASONS))
 
 
-def _longest(gpu_idle: GpuIdle, windows: StepWindows) -> IntervalPieces:
-    """The gaps of a GPU in the windows, of many only the longest."""
-    gaps = Intervals(gpu_idle.gaps.start_ns, gpu_idle.gaps.end_ns)
-    pieces = split_at_windows(gaps, windows.start_ns, windows.end_ns)
-    return _chosen(pieces, _least(pieces.length_ns))
-
-
-def _least(length_ns: Int64) -> int:
-    """The length of the last of the longest."""
-    if len(length_ns) <= MAX_GAPS:
-        return 0
-    return int(np.partition(length_ns, -MAX_GAPS)[-MAX_GAPS])
-
-
-def _chosen(pieces: IntervalPieces, least_ns: int) -> IntervalPieces:
-    long = np.flatnonzero(pieces.length_ns >= least_ns)
-    if len(long) > MAX_GAPS:  # equals: the first ones
-        long = long[np.argsort(-pieces.length_ns[long], kind="stable")[:MAX_GAPS]]
-    return IntervalPieces(*(values[long] for values in pieces))
-
-
 def _of_gpu(
-    trace: Trace, gpu: int, gpu_idle: GpuIdle, pieces: IntervalPieces, windows: StepWindows
+    trace: Trace, gpu: int, gpu_idle: GpuIdle, gaps: LongGaps, windows: StepWindows
 ) -> pl.DataFrame:
+    pieces = gaps.pieces
     start, end, row = pieces.start_ns, pieces.end_ns, pieces.row
-    explained = np.stack([total_within(gpu_idle.causes[cause], start, end) for cause in GPU_CAUSES])
-    keys = list(GPU_CAUSES)
-    causes = [keys[row] for row in explained.argmax(axis=0).tolist()]
     # What lies behind an edge of the step is not beside the gap.
     before = np.where(start == gpu_idle.gaps.start_ns[row], gpu_idle.before[row], -1)
     after = np.where(end == gpu_idle.gaps.end_ns[row], gpu_idle.after[row], -1)
@@ -96,9 +62,9 @@ def _of_gpu(
         "start_us": (start - trace.meta.start_ns) / NS_PER_US,
         "duration_us": (end - start) / NS_PER_US,
         "step": [windows.names[window] for window in pieces.window.tolist()],
-        "title": [titles()[cause] for cause in causes],
-        "cause": causes,
-        "cause_pct": 100 * explained.max(axis=0) / np.maximum(end - start, 1),
+        "title": [titles()[cause] for cause in gaps.causes],
+        "cause": gaps.causes,
+        "cause_pct": 100 * gaps.explained_ns / np.maximum(end - start, 1),
         "host": describe_host(trace, track, start, end),
         "before": _work_names(trace, before),
         "after": _work_names(trace, after),
