@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
+from tests.helpers.snapshots import simulated, trace_of
 from tests.helpers.traces import Event, annotation, call, columns, frame, kernel, op, trace
 from tests.helpers.traces import step as step_event
 from torch_tb_profiler.trace.build import build_trace
@@ -352,6 +354,22 @@ def test_the_span_of_the_recording() -> None:
     built = trace([{**span, "pid": "Spans", "tid": "PyTorch Profiler"}, op("a", 10, 100)])
     assert (built.meta.span_start_ns, built.meta.span_end_ns) == (5000, 100_000)
     assert (built.meta.start_ns, built.meta.end_ns) == (5000, 110_000)
+
+
+def test_memory_events_of_a_snapshot_extend_it_beyond_its_user_ranges() -> None:
+    snapshot, _ = simulated(events=40)
+    events = [each["time_us"] for each in snapshot["device_traces"][0]]
+    whole_us = events[-1] - events[0]
+    assert whole_us > 0
+    plain = trace_of(pickle.dumps(snapshot, 4))
+    assert plain.meta.end_ns - plain.meta.start_ns == whole_us * 1000
+    snapshot["external_annotations"] = [
+        {"name": "step", "stage": stage, "device": 0, "time_us": events[20] + at}
+        for stage, at in (("START", 0), ("END", 1))
+    ]
+    ranged = trace_of(pickle.dumps(snapshot, 4))
+    assert ranged.slices.height == 1
+    assert (ranged.meta.start_ns, ranged.meta.end_ns) == (plain.meta.start_ns, plain.meta.end_ns)
 
 
 def test_a_deep_trace_is_summed_without_recursion() -> None:

@@ -48,6 +48,7 @@ from torch_tb_profiler.trace.sums import (
 _LINK_COLUMNS = ("raw_category_code", "frame", "absorbed_into", "step")
 _NODE_COLUMNS = ("self_ns", "device_self_ns", "device_total_ns")
 _ID_COLUMNS = ("correlation", "external_id")
+_USER_RANGES = (Category.STEP, Category.ANNOTATION, Category.SPAN)
 
 
 class _Structure(Struct, frozen=True):
@@ -235,14 +236,27 @@ def _add_lanes(lane: Int32, ids: Int64, added: Int32) -> None:
 
 def _meta(events: EventColumns, slices: OrderedSlices) -> TraceMeta:
     spans = slices.ids_of((Category.SPAN,))
-    any_slice, any_span = len(slices.start_ns) > 0, len(spans) > 0
+    any_span = len(spans) > 0
+    start_ns, end_ns = _bounds(events, slices)
     return TraceMeta(
         format=events.format,
         base_ns=events.base_ns,
         time_unit_ns=events.time_unit_ns,
-        start_ns=int(slices.start_ns.min()) if any_slice else 0,
-        end_ns=int(slices.end_ns.max()) if any_slice else 0,
+        start_ns=start_ns,
+        end_ns=end_ns,
         span_start_ns=int(slices.start_ns[spans].min()) if any_span else None,
         span_end_ns=int(slices.end_ns[spans].max()) if any_span else None,
         info=events.info,
     )
+
+
+def _bounds(events: EventColumns, slices: OrderedSlices) -> tuple[int, int]:
+    """First start and last end of the slices. A memory snapshot has user ranges alone, which may
+    begin long after its events: these are the recording."""
+    starts, ends = [slices.start_ns], [slices.end_ns]
+    if len(slices.ids_of(_USER_RANGES)) == len(slices.start_ns):
+        of_snapshot = [each.frame for each in events.side if each.name == "snapshot_events"]
+        times = [frame["time_ns"].drop_nulls().to_numpy() for frame in of_snapshot]
+        starts, ends = starts + times, ends + times
+    start, end = np.concatenate(starts), np.concatenate(ends)
+    return (int(start.min()), int(end.max())) if len(start) else (0, 0)

@@ -182,8 +182,9 @@ class TraceMeta(Struct, frozen=True):
         format: Input format, ``"kineto"``.
         base_ns: Epoch nanoseconds of time 0; 0 if unknown.
         time_unit_ns: 1000 for files with whole µs, else 1.
-        start_ns: Smallest start of all slices; 0 if there are none.
-        end_ns: Largest end of all slices.
+        start_ns: Smallest start of all slices, in a memory snapshot also of its events; 0 if there
+            are none.
+        end_ns: Largest end of all slices likewise.
         span_start_ns: Start of the recording as declared by the profiler, null if it does not
             declare it.
         span_end_ns: End of the recording likewise.
