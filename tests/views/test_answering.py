@@ -190,15 +190,6 @@ def test_steps_and_the_critical_path() -> None:
     )
 
 
-def test_a_snapshot_with_a_failed_allocation_says_so() -> None:
-    device = {"device": "GPU 0", "reserved_bytes": 4 * 2**30, "allocated_bytes": 2**30, "ooms": 1}
-    facts = {"oom_requested_bytes__GPU 0": 2**31}
-    assert answer("snapshot", {"devices": [device]}, **facts) == (
-        "GPU 0 uses 1.00 GiB of 4.00 GiB reserved memory. 1 allocation failed; the last one "
-        "requested 2.00 GiB."
-    )
-
-
 _NUMBER = re.compile(r"[<>]?\d[\d,.]* (?:%|ns|µs|ms|s|B|[KMGT]iB)(?![\w/])")
 _SUMS = {"operators", "kernels", "iterations", "copies", "distributed", "data", "modules"}
 """Views whose sentences also have sums or means of several rows."""

@@ -62,8 +62,8 @@ def snapshot_memory(trace: Trace) -> Note | None:
     others = "" if len(rows) == 1 else f", the first of {len(rows)} devices,"
     text = (
         "The recording is a memory snapshot, which records memory, not time. "
-        f"{device}{others} has {size_text(reserved_bytes)} reserved at its end{peak}. Its own page "
-        "says which code holds it."
+        f"{device}{others} has {size_text(reserved_bytes)} reserved at its end{peak}. "
+        "Memory > Snapshot says which code holds it."
     )
     table = pl.DataFrame(rows, schema=EVIDENCE.polars_schema(), orient="row")
     source = {"view": "snapshot", "table": "by_stack", "sort": "-size_bytes"}

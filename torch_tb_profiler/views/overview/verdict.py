@@ -24,6 +24,7 @@ from torch_tb_profiler.views.overview.gpus import UTILIZATION
 from torch_tb_profiler.views.overview.recorded_steps import recorded_step_facts
 from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import Table
+from torch_tb_profiler.views.snapshot_sentence import snapshot_sentence
 
 LEAST_PCT = 10.0
 """A part of the step below this is no news."""
@@ -75,7 +76,8 @@ def verdict(
     """
     unknown, total_ns = unknown_roles(trace), int(costs.sum())
     if Role.OTHER in unknown:
-        return unknown[Role.OTHER]
+        held = snapshot_sentence(trace) if trace.meta.format == "snapshot" else None
+        return held or unknown[Role.OTHER]
     if not total_ns:
         return _recorded_step(trace)
     step = _Step(

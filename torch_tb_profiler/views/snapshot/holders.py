@@ -6,12 +6,17 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import (
+    NO_STACK,
+    lifetimes,
+    side_frame,
+)
 from torch_tb_profiler.analysis.memory.snapshot.moments import (
     DeviceMoments,
     device_moments,
     live_allocations,
     row_at,
+    size_by_stack,
 )
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -20,6 +25,7 @@ from torch_tb_profiler.views.snapshot.columns import BY_STACK, LIVE_BLOCKS
 from torch_tb_profiler.views.snapshot.rows import (
     BEFORE,
     DEVICE,
+    EARLIER,
     STILL,
     filled,
     hexadecimal,
@@ -65,29 +71,25 @@ def by_stack_table(trace: Trace, moments: list[Moment]) -> Table:
     parts = [_by_stack(trace, moment) for moment in moments]
     empty = pl.DataFrame(
         schema={"device": pl.Int32, "moment": pl.String, "stack": pl.Int32,
-                "size_bytes": pl.Int64, "blocks": pl.Int64, "pct": pl.Float64}
+                "is_earlier": pl.Boolean, "size_bytes": pl.Int64, "blocks": pl.Int64,
+                "pct": pl.Float64}
     )  # fmt: skip
     frame = pl.concat([empty, *parts]).with_columns(DEVICE)
-    return filled(BY_STACK, with_stacks(trace, frame), {})
+    return filled(BY_STACK, with_stacks(trace, frame).with_columns(EARLIER), {})
 
 
 def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
-    lived = lifetimes(trace)
-    rows = live_allocations(trace, moment.device, moment.row)
-    live = pl.DataFrame({"stack": lived.stack[rows], "size_bytes": lived.size_bytes[rows]})
-    whole = max(int(live["size_bytes"].sum()), 1)
     return (
-        live.group_by("stack")
-        .agg(pl.col("size_bytes").sum(), pl.len().cast(pl.Int64).alias("blocks"))
-        .sort("size_bytes", "stack", descending=[True, False])
+        size_by_stack(trace, moment.device, moment.row)
         .head(MAX_STACKS)
         .select(
             pl.lit(moment.device.device, pl.Int32).alias("device"),
             pl.lit(moment.name).alias("moment"),
             "stack",
+            "is_earlier",
             "size_bytes",
             "blocks",
-            (pl.col("size_bytes") / whole * 100).alias("pct"),
+            "pct",
         )
     )
 
@@ -97,7 +99,8 @@ def live_blocks_table(trace: Trace, moments: list[Moment]) -> Table:
     rows = [live_allocations(trace, moment.device, moment.row) for moment in moments]
     frame = pl.concat([_live_blocks(trace, part) for part in rows or [np.empty(0, np.int64)]])
     reasons = {"allocation_us": BEFORE, "release_us": STILL}
-    return filled(LIVE_BLOCKS, with_stacks(trace, hexadecimal(frame)), reasons)
+    named = with_stacks(trace, hexadecimal(frame)).with_columns(EARLIER)
+    return filled(LIVE_BLOCKS, named, reasons)
 
 
 def _live_blocks(trace: Trace, rows: Int64) -> pl.DataFrame:
@@ -113,6 +116,7 @@ def _live_blocks(trace: Trace, rows: Int64) -> pl.DataFrame:
                 "died": lived.died[rows],
             }
         )
+        .with_columns(is_earlier=(pl.col("stack") == NO_STACK) & (pl.col("born") < 0))
         .sort("size_bytes", "address", descending=[True, False])
         .head(MAX_LIVE_BLOCKS)
     )

@@ -27,6 +27,15 @@ DEVICE = (
     .alias("device")
 )
 
+EARLIER = (
+    pl.when("is_earlier")
+    .then(pl.lit("<allocated before the recording>"))
+    .otherwise("frame")
+    .alias("frame")
+)
+"""Memory without a stack has one of two reasons; often it is most of the peak, so this one is a
+row of its own."""
+
 
 def with_stacks(trace: Trace, frame: pl.DataFrame) -> pl.DataFrame:
     """``frame`` with ``frame`` and ``call_stack`` of its column ``stack``."""

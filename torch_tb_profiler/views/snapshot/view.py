@@ -15,13 +15,13 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.snapshot import PARAMETERS
-from torch_tb_profiler.views.snapshot.answer import answer
 from torch_tb_profiler.views.snapshot.columns import SETTINGS, TABLES
 from torch_tb_profiler.views.snapshot.facts import snapshot_facts, snapshot_notes
 from torch_tb_profiler.views.snapshot.history import curve, history_table
 from torch_tb_profiler.views.snapshot.holders import by_stack_table, live_blocks_table, moments_of
 from torch_tb_profiler.views.snapshot.rows import filled
 from torch_tb_profiler.views.snapshot.segments import blocks_table, devices_table, segments_table
+from torch_tb_profiler.views.snapshot_sentence import snapshot_sentence
 from torch_tb_profiler.views.spec import ViewSpec
 
 ISSUES = frozenset({"truncated", "snapshot_without_times", "snapshot_stacks_left_out"})
@@ -53,6 +53,7 @@ def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None
         series={} if course is None else {"snapshot_curve": course},
         facts=snapshot_facts(trace, devices),
         notes=(*snapshot_notes(trace), *quality_notes(trace, ISSUES)),
+        answer=snapshot_sentence(trace),
     )
 
 
@@ -76,5 +77,4 @@ SPEC = ViewSpec(
     missing=_missing,
     leading_facts=("reserved_bytes", "allocated_bytes", "largest_free_bytes"),
     is_first=_is_snapshot_alone,
-    answer=answer,
 )

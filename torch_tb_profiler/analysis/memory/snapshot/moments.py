@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.memory.snapshot.lifetimes import OOM, lifetimes, side_frame
+from torch_tb_profiler.analysis.memory.snapshot.lifetimes import (
+    BEFORE,
+    NO_STACK,
+    OOM,
+    lifetimes,
+    side_frame,
+)
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -60,6 +67,26 @@ def row_at(trace: Trace, moments: DeviceMoments, time_ns: float) -> int:
 def live_allocations(trace: Trace, moments: DeviceMoments, row: int) -> Int64:
     """Places in :func:`lifetimes` of what is alive on a device after an event of its own."""
     return np.flatnonzero(lifetimes(trace).live_at(row, moments.device))
+
+
+def size_by_stack(trace: Trace, moments: DeviceMoments, row: int) -> pl.DataFrame:
+    """What is alive on a device after an event of its own, per call stack, the largest first.
+
+    Returns:
+        ``stack`` (row of ``snapshot_stacks``, :data:`NO_STACK` for none), ``is_earlier`` (allocated
+        before the first event, and therefore without a stack), ``size_bytes``, ``blocks``, ``pct``
+        (of all that is alive).
+    """
+    lived = lifetimes(trace)
+    rows = live_allocations(trace, moments, row)
+    stack, size = lived.stack[rows], lived.size_bytes[rows]
+    is_earlier = (stack == NO_STACK) & (lived.born[rows] == BEFORE)
+    live = pl.DataFrame({"stack": stack, "is_earlier": is_earlier, "size_bytes": size})
+    by_stack = live.group_by("stack", "is_earlier").agg(
+        pl.col("size_bytes").sum(), pl.len().cast(pl.Int64).alias("blocks")
+    )
+    ordered = by_stack.sort("size_bytes", "stack", "is_earlier", descending=[True, False, True])
+    return ordered.with_columns(pct=pl.col("size_bytes") / max(int(size.sum()), 1) * 100)
 
 
 def label_of(device: int) -> str:
