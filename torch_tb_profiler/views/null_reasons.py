@@ -11,8 +11,15 @@ from torch_tb_profiler.analysis.recording.missing_reasons import (
     recorded_reason,
     recorder,
 )
+from torch_tb_profiler.trace.model import Trace
 
-__all__ = ["missing_reason", "needed", "not_grouped", "recorded_reason", "recorder"]
+__all__ = ["memory_alone", "missing_reason", "needed", "not_grouped", "recorded_reason", "recorder"]
+
+
+def memory_alone(trace: Trace) -> str | None:
+    """Why a view of what ran has nothing to show of a memory snapshot, whose user ranges say when
+    memory changed; None for other recordings."""
+    return recorded_reason(trace, "operators") if trace.meta.format == "snapshot" else None
 
 
 def not_grouped(by: str, group_by: str) -> str:

@@ -17,7 +17,7 @@ from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.where_time_goes import where_time_goes
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.overview.view import overview
-from torch_tb_profiler.views.registry import first_view
+from torch_tb_profiler.views.registry import first_view, view_named
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.snapshot.view import SPEC, snapshot
 
@@ -85,6 +85,8 @@ def test_a_snapshot_says_nothing_of_what_ran() -> None:
     ]
     trace = trace_of(pickle.dumps(by_hand() | {"external_annotations": annotations}, 4))
     assert first_view(trace) == "snapshot"
+    for name in ("iterations", "phases", "groups"):
+        assert view_named(name).missing(trace) == "A memory snapshot records memory, not execution."
     tables = overview(trace, Selection()).tables
     for name in ("average_step", "resources"):
         assert tables[name].frame["duration_us"].null_count() == tables[name].frame.height > 0
@@ -120,6 +122,15 @@ def test_why_memory_ran_out(asked: int, settings: dict[str, Any], says: str) -> 
     assert facts["oom_free_bytes"] == 5
     unused = 16 * KIB - (3 * KIB + 1000 + 1000)
     assert facts["oom_unused_bytes"] == unused
+
+
+def test_its_recorded_steps_stay() -> None:
+    annotations = [
+        {"name": "ProfilerStep#3", "stage": stage, "device": 0, "time_us": START_US + at}
+        for stage, at in (("START", 0), ("END", 100))
+    ]
+    trace = trace_of(pickle.dumps(by_hand() | {"external_annotations": annotations}, 4))
+    assert view_named("iterations").missing(trace) is None
 
 
 def test_a_chosen_moment() -> None:

@@ -38,7 +38,7 @@ from torch_tb_profiler.views.groups.rows import (
     groups_table,
     measures,
 )
-from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
+from torch_tb_profiler.views.null_reasons import memory_alone, missing_reason, recorded_reason
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, listed, quality_notes
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -224,7 +224,7 @@ def _with_time(node_measures: Measures) -> int:
 
 def _missing(trace: Trace) -> str | None:
     if _available(trace):
-        return None
+        return memory_alone(trace)
     return recorded_reason(trace, "ranges") or missing_reason(trace, "modules", NOTHING)
 
 

@@ -21,6 +21,7 @@ from torch_tb_profiler.views.iterations.columns import ITERATIONS, KEY_NODES
 from torch_tb_profiler.views.iterations.notes import steady_facts, steady_note
 from torch_tb_profiler.views.iterations.work_columns import ITERATION_KERNELS, ITERATION_OPERATORS
 from torch_tb_profiler.views.iterations.work_tables import kernels_table, operators_table
+from torch_tb_profiler.views.null_reasons import memory_alone
 from torch_tb_profiler.views.quality_notes import LINK_ISSUES, STEP_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -77,7 +78,8 @@ STEPS_IN_FILES = "The steps reported in its files are in the view Phases."
 
 def _missing(trace: Trace) -> str | None:
     if trace.slices.height:
-        return None
+        has_steps = trace.steps["slice"].is_not_null().any()
+        return None if has_steps else memory_alone(trace)
     has_files = any(trace.side.get(name) for name in ("recorded_steps", "recorded_step_trace"))
     return f"{NO_EVENTS} {STEPS_IN_FILES}" if has_files else NO_EVENTS
 

@@ -32,6 +32,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views import summed_rows
 from torch_tb_profiler.views.backward_note import backward_note
+from torch_tb_profiler.views.null_reasons import memory_alone
 from torch_tb_profiler.views.phases import PARAMETERS
 from torch_tb_profiler.views.phases.answer import answer
 from torch_tb_profiler.views.phases.phase_rows import PHASES, phases_table
@@ -208,7 +209,9 @@ NO_EVENTS = "The recording holds no events."
 def _missing(trace: Trace) -> str | None:
     names = (RECORDED_STEPS.name, RECORDED_STEP_TRACE.name)
     has_files = any(recorded_frame(trace, name) is not None for name in names)
-    return NO_EVENTS if trace.slices.is_empty() and not has_files else None
+    if trace.slices.is_empty() and not has_files:
+        return NO_EVENTS
+    return memory_alone(trace)
 
 
 SPEC = ViewSpec(
