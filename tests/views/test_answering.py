@@ -51,6 +51,8 @@ def test_parts_of_sentences() -> None:
     assert (counted(1, "copy", "copies"), counted(1204, "call")) == ("1 copy", "1,204 calls")
     assert quoted("two\nlines") == "two lines"
     assert quoted(f"{'a' * 60}{'z' * 60}") == f"{'a' * 31}…{'z' * 16}"
+    loader = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    assert quoted(loader) == "DataLoader"
     assert joined((None, "A.", None, "B.")) == "A. B."
     assert joined((None,)) is None
 
@@ -187,6 +189,65 @@ def test_steps_and_the_critical_path() -> None:
     assert answer("critical_path", {"categories": categories, "what_if": what_if}) == (
         "The critical path is mostly compute kernels (70.0 %) and Python between operators "
         "(30.0 %). With gemm twice as fast the step would be 20.0 % shorter (est.)."
+    )
+
+
+def test_what_a_step_waits_for_may_not_be_recorded() -> None:
+    categories = [
+        {"title": "Communication", "path_us": 6.0, "pct": 60.0},
+        {"title": "Unknown", "path_us": 3.0, "pct": 30.0},
+        {"title": "Copies and memsets", "path_us": 1.0, "pct": 10.0},
+    ]
+    assert answer("critical_path", {"categories": categories, "what_if": []}) == (
+        "The critical path is mostly communication (60.0 %). For 30.0 % of it, the recording does "
+        "not show what the step waits for."
+    )
+
+
+@pytest.mark.parametrize(
+    ("input_shapes", "says"),
+    [
+        ("[[32, 64, 55, 55], [32, 3, 224, 224], [64], [], []]", "of 32×64×55×55 and 32×3×224×224"),
+        ("[[], [512], [], [512]]", "of 512"),
+        ("[[[4, 8], [4, 8]], [], [2, 2]]", "of 4×8 and 2×2"),
+        ("[[], []]", "[[], []]"),
+    ],
+)
+def test_shapes_are_spoken_as_sizes(input_shapes: str, says: str) -> None:
+    rows = [{"name": "mm", "input_shapes": input_shapes, "slower": 2.0, "lost_us": 5.0}]
+    facts = {"dynamic_operators": 0, "operator_count": 3}
+    assert answer("shapes", {"shapes": rows}, **facts) == (
+        f"No operator changes its input shapes. mm runs 2.0 times slower with inputs {says} than "
+        "at its best shape: 5.00 µs lost (est.)."
+    )
+
+
+def test_counters_of_matrix_units_have_a_name_that_people_know() -> None:
+    rows = [
+        {"source": "AI Core", "metric": "aic_mac_ratio", "unit": "%", "mean": 6.7},
+        {"source": "AI Core", "metric": "cube_utilization", "unit": "%", "mean": 10.2},
+    ]
+    assert answer("resources", {"summary": rows}) == (
+        "On average: Cube units busy during their kernels 6.7 %."
+    )
+
+
+def test_sums_of_allocations_are_not_read_as_memory_in_use() -> None:
+    rows = [
+        {"device": "GPU 0", "name": "aten::empty", "self_allocation_bytes": 31 * 2**30,
+         "self_allocation_count": 1204},
+    ]  # fmt: skip
+    assert answer("memory", {"memory_stats": rows, "memory_peaks": []}) == (
+        "aten::empty allocates the most memory: 31.0 GiB on GPU 0 in 1,204 allocations, all "
+        "summed. How much is in use at once is not recorded."
+    )
+
+
+def test_a_peak_of_which_nothing_is_known_is_its_size() -> None:
+    peaks = [{"device": "GPU 0", "peak_allocated_bytes": 2**30}]
+    parts = [{"device": "GPU 0", "category": "unknown", "share_pct": 100.0}]
+    assert answer("memory", {"memory_peaks": peaks, "peak_categories": parts}) == (
+        "GPU 0 peaks at 1.00 GiB."
     )
 
 

@@ -41,6 +41,13 @@ class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     constant: bool = False
 
 
+class Headline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pattern of "source metric", and what a sentence calls its first match (null: its name)."""
+
+    metric: str
+    text: str | None = None
+
+
 class SampleAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Thresholds of the advice from samples; ``resources.toml`` explains each."""
 
@@ -68,7 +75,7 @@ class ResourcesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counters: tuple[str, ...]
     elsewhere: tuple[str, ...]
     devices: str
-    headlines: tuple[str, ...]
+    headlines: tuple[Headline, ...]
     momentary: str
     kinds: tuple[SourceKind, ...]
     metrics: tuple[Metric, ...]

@@ -6,6 +6,7 @@ numbers are those of the view's own tables and facts, so that they cannot differ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,9 +22,14 @@ FIRST = 5
 """Rows of which a sentence gives the share together."""
 
 
+_ITERATOR = re.compile(r"enumerate\((\w+)\)#\w+\.__next__")
+"""The range that PyTorch records around each batch of a loader."""
+
+
 def quoted(name: str) -> str:
-    """A name of the trace on one line, as short as :data:`MAX_NAME`."""
-    line = " ".join(name.split())
+    """A name of the trace on one line, as short as :data:`MAX_NAME`; of the range around a batch
+    the class of the loader."""
+    line = _ITERATOR.sub(r"\1", " ".join(name.split()))
     if len(line) <= MAX_NAME:
         return line
     head = (MAX_NAME - 1) * 2 // 3

@@ -11,21 +11,29 @@ from torch_tb_profiler.views.schema import View
 
 
 def answer(view: View) -> str | None:
-    """The two categories with most of the critical path, and the name whose half saves most."""
+    """The two categories with most of the critical path, what of it is unknown where that is as
+    much, and the name whose half saves most."""
     categories = rows_of(view, "categories")
     if not categories.height:
         return None
     shown = categories.filter(pl.col("path_us") > 0)
     shown = shown.sort("path_us", descending=True, maintain_order=True).head(2)
-    parts = [
-        f"{_inside(row['title'])} ({percent(row['pct'])})" for row in shown.iter_rows(named=True)
-    ]
+    shares = dict(shown.select("title", "pct").iter_rows())
+    unknown = shares.pop(TITLES[PathPart.UNKNOWN], None)
+    parts = [f"{_inside(title)} ({percent(pct)})" for title, pct in shares.items()]
     return joined(
         (
             f"The critical path is mostly {' and '.join(parts)}." if parts else None,
+            _not_recorded(unknown),
             _what_if(rows_of(view, "what_if")),
         )
     )
+
+
+def _not_recorded(unknown: float | None) -> str | None:
+    if unknown is None:
+        return None
+    return f"For {percent(unknown)} of it, the recording does not show what the step waits for."
 
 
 def _inside(title: str) -> str:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.answering import (
+    counted,
+    joined,
+    percent,
+    quoted,
+    rows_of,
+    top_row,
+    value_of,
+)
 from torch_tb_profiler.views.scales import duration_text, size_text
 from torch_tb_profiler.views.schema import View
 
@@ -32,6 +40,10 @@ def _category(view: View, device: str) -> str:
     if first is None:
         return ""
     if first["category"] == "unknown":
+        if first["share_pct"] == 100:
+            return (
+                ""  # nothing is known of any of it, as in a snapshot: other tabs say who holds it
+            )
         return f"; what holds {percent(first['share_pct'])} of it is unknown"
     name = first["category"].replace("_", " ")
     return f"; {percent(first['share_pct'])} of it is {name} memory (est.)"
@@ -48,4 +60,10 @@ def _without_peak(view: View) -> str | None:
     if first is None:
         return None
     size = size_text(first["self_allocation_bytes"])
-    return f"{quoted(first['name'])} allocates the most memory: {size} on {first['device']}."
+    total = f"{size} on {first['device']}"
+    if first["self_allocation_count"]:
+        total += f" in {counted(first['self_allocation_count'], 'allocation')}"
+    return (
+        f"{quoted(first['name'])} allocates the most memory: {total}, all summed. How much is in "
+        "use at once is not recorded."
+    )

@@ -20,13 +20,17 @@ def answer(view: View) -> str | None:
     rows = rows_of(view, "summary")
     known = rows.filter(pl.col("mean").is_not_null()) if rows.height else rows
     parts: list[str] = []
-    for pattern in resources_file().headlines:
-        for row in known.iter_rows(named=True):
-            name = _name(row)
-            if len(parts) < MOST and re.search(pattern, name, re.IGNORECASE):
-                parts.append(f"{quoted(name)} {_value(row)}")
+    for headline in resources_file().headlines:
+        matches = [
+            row
+            for row in known.iter_rows(named=True)
+            if re.search(headline.metric, _name(row), re.IGNORECASE)
+        ]
+        if headline.text is not None:
+            matches = matches[:1]
+        parts += [f"{headline.text or quoted(_name(row))} {_value(row)}" for row in matches]
     if parts:
-        return f"On average: {', '.join(parts)}."
+        return f"On average: {', '.join(parts[:MOST])}."
     if not known.height:
         return None
     first = known.row(0, named=True)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import View
+
+MAX_SHAPES = 2
+"""Shapes of an operator's inputs in the sentence."""
+_SHAPE = re.compile(r"\[(\d+(?:, \d+)*)\]")
 
 
 def answer(view: View) -> str | None:
@@ -26,8 +32,17 @@ def _slowest(rows: pl.DataFrame) -> str | None:
     first = top_row(rows, "lost_us")
     if first is None:
         return None
-    name, shape, slower = quoted(first["name"]), quoted(first["input_shapes"]), first["slower"]
+    name, slower = quoted(first["name"]), first["slower"]
+    inputs = _spoken_inputs(first["input_shapes"])
     times = f"{slower:,.0f}" if slower >= 100 else f"{slower:.1f}"
     lost = duration_text(first["lost_us"])
-    text = f"{name} runs {times} times slower with inputs {shape} than at its best shape"
+    text = f"{name} runs {times} times slower with {inputs} than at its best shape"
     return f"{text}: {lost} lost (est.)."
+
+
+def _spoken_inputs(input_shapes: str) -> str:
+    """``"inputs of 32×64 and 32×3"``: the first :data:`MAX_SHAPES` different shapes; inputs without
+    one, as numbers are, say nothing."""
+    shapes = [shape.replace(", ", "×") for shape in _SHAPE.findall(input_shapes)]
+    shown = list(dict.fromkeys(shapes))[:MAX_SHAPES]
+    return f"inputs of {' and '.join(shown)}" if shown else f"inputs {quoted(input_shapes)}"
