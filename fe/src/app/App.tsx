@@ -38,7 +38,7 @@ export function App() {
   const name = params["view"] ?? firstView(views);
   const info = list.find((view) => view.name === name) ?? null;
   const isNarrow = useIsNarrow();
-  const rail = hasViews ? <Rail views={list} current={name} /> : <nav className="rail" aria-label="Pages" />;
+  const rail = hasViews ? <Rail views={list} current={name} first={firstView(views)} /> : <nav className="rail" aria-label="Pages" />;
 
   return (
     <div className="frame">

@@ -2,7 +2,7 @@
 import { useState } from "react";
 
 import type { ViewInfo } from "../api/types";
-import { availableTabs, pageOf, pagesOf, tabParams, type Page } from "../pages/pages";
+import { availableTabs, leadingTab, pageOf, pagesOf, tabParams, type Page } from "../pages/pages";
 import { MissingReasons } from "../ui/MissingReasons";
 import { ViewLink } from "../ui/ViewLink";
 
@@ -10,9 +10,11 @@ interface Props {
   readonly views: readonly ViewInfo[];
   /** The shown view. */
   readonly current: string;
+  /** The view that the recording is about: its page opens with its tab. */
+  readonly first: string;
 }
 
-export function Rail({ views, current }: Props) {
+export function Rail({ views, current, first }: Props) {
   const pages = pagesOf(views);
   const missing = pages.filter((page) => availableTabs(page, views).length === 0);
   const shown = views.find(({ name }) => name === current);
@@ -26,7 +28,7 @@ export function Rail({ views, current }: Props) {
           .filter((page) => isWaiting || !missing.includes(page))
           .map((page) => (
             <li key={page.id}>
-              <Entry page={page} views={views} isCurrent={page.id === currentId} />
+              <Entry page={page} views={views} first={first} isCurrent={page.id === currentId} />
             </li>
           ))}
       </ul>
@@ -35,8 +37,8 @@ export function Rail({ views, current }: Props) {
   );
 }
 
-function Entry({ page, views, isCurrent }: { readonly page: Page; readonly views: readonly ViewInfo[]; readonly isCurrent: boolean }) {
-  const [tab] = availableTabs(page, views);
+function Entry({ page, views, first, isCurrent }: Omit<Props, "current"> & { readonly page: Page; readonly isCurrent: boolean }) {
+  const tab = leadingTab(page, views, first);
   if (tab === undefined) {
     return (
       <span className="missing" aria-disabled="true" tabIndex={0} title={reasonOf(page, views)}>

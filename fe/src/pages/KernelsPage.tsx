@@ -37,7 +37,7 @@ const API_CALLS = "api_calls";
 export function KernelsPage(props: PageProps) {
   const mode = useNameMode();
   return (
-    <ViewFrame {...props} head={(tab) => <GroupBySwitch info={props.info} tab={tab} />}>
+    <ViewFrame {...props} head={(tab) => tab?.id !== API_CALLS && <GroupBySwitch info={props.info} tab={tab} />}>
       {(context) => {
         const { view, source, fileName } = context;
         const table = view.tables["kernels"];

@@ -3,11 +3,12 @@ import type { ReactNode } from "react";
 
 import type { View, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
+import { isSelected } from "../state/selection";
 import { useParams } from "../state/urlStore";
 import { MissingReasons } from "../ui/MissingReasons";
 import { Popover } from "../ui/Popover";
 import { Tabs } from "../ui/Tabs";
-import { availableTabs, currentTab, hasData, missingReason, pageOf, tabParams } from "./pages";
+import { availableTabs, currentTab, hasData, missingReason, pageOf, showsAnswer, tabParams, type PageTab } from "./pages";
 
 interface Props {
   readonly info: ViewInfo;
@@ -21,9 +22,14 @@ interface Props {
 export function PageHead({ info, views = [], view = null, children }: Props) {
   const params = useParams();
   const page = pageOf(info);
-  const shown = availableTabs(page, views);
+  const current = currentTab(page, info.name, params, view);
+  const isEmpty = (tab: PageTab) => view !== null && tab.view === info.name && !hasData(tab, view);
+  // What the selection alone leaves empty stays, for the next selection.
+  const isFolded = (tab: PageTab) => tab !== current && isEmpty(tab) && !isSelected(params);
+  const available = availableTabs(page, views);
+  const shown = available.filter((tab) => !isFolded(tab));
   const missing = page.tabs.flatMap((tab) => {
-    const reason = missingReason(tab, views);
+    const reason = missingReason(tab, views) ?? (available.includes(tab) && isFolded(tab) ? "This recording has none." : null);
     return reason === null ? [] : [{ title: tab.title, reason }];
   });
   const tabs = shown.map((tab) => ({
@@ -32,7 +38,7 @@ export function PageHead({ info, views = [], view = null, children }: Props) {
     view: tab.view,
     params: tabParams(tab),
     help: views.find(({ name }) => name === tab.view)?.help,
-    isEmpty: view !== null && tab.view === info.name && !hasData(tab, view),
+    isEmpty: isEmpty(tab),
   }));
   return (
     <>
@@ -43,7 +49,7 @@ export function PageHead({ info, views = [], view = null, children }: Props) {
         {children}
       </div>
       {page.tabs.length > 1 && shown.length > 0 && (
-        <Tabs label={page.title} tabs={tabs} current={currentTab(page, info.name, params, view)?.id ?? ""}>
+        <Tabs label={page.title} tabs={tabs} current={current?.id ?? ""}>
           {missing.length > 0 && (
             <Popover label={`${missing.length} more ${missing.length === 1 ? "needs" : "need"} data`} className="missing-data">
               {() => <MissingReasons missing={missing} />}
@@ -51,7 +57,7 @@ export function PageHead({ info, views = [], view = null, children }: Props) {
           )}
         </Tabs>
       )}
-      {view !== null && view.answer !== null && <p className="answer">{visibleText(view.answer)}</p>}
+      {view !== null && view.answer !== null && (current === undefined || showsAnswer(current, page, view)) && <p className="answer">{visibleText(view.answer)}</p>}
     </>
   );
 }

@@ -75,3 +75,17 @@ test("shows a name as text, and short", () => {
   expect(text).toContain("⟨U+202E⟩");
   expect(text.length).toBeLessThan(120);
 });
+
+test("does not lead to a tab of the view that has no data", () => {
+  const withoutSnapshot = ALL.filter(({ name }) => name !== "snapshot");
+  const names = (count: number) => table(["name"], Array.from({ length: count }, () => ["x"]));
+  const memory = (peaks: number) => viewOf("memory", { memory_stats: table(["name", "self_allocation_bytes"], [["aten::empty", 5]]), peak_composition: names(peaks) });
+  expect(nextQuestion(memory(1), "over_time", withoutSnapshot)?.params).toEqual({ tab: "peak" });
+  expect(nextQuestion(memory(0), "over_time", withoutSnapshot)?.view).toBe("operators");
+});
+
+test("a recording of memory alone leads from the overview to its snapshot, and from its memory too", () => {
+  const ofSnapshot = ALL.filter(({ name }) => ["overview", "memory", "snapshot"].includes(name));
+  expect(nextQuestion(viewOf("overview", {}), "overview", ofSnapshot)?.view).toBe("snapshot");
+  expect(nextQuestion(viewOf("memory", {}), "over_time", ofSnapshot)?.view).toBe("snapshot");
+});

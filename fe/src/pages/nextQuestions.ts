@@ -5,6 +5,7 @@ import { cellOf, hasColumn, numberOf, textOf } from "../lib/rows";
 import { shortenMiddle } from "../lib/shorten";
 import { visibleText } from "../lib/visibleText";
 import type { Params } from "../state/address";
+import { hasData, pageOf } from "./pages";
 
 export interface Subject {
   readonly table: string;
@@ -44,6 +45,8 @@ const BY_LAUNCH = { group_by: "name+operator+launch" };
 export const QUESTIONS: readonly Question[] = [
   { from: "overview", question: "Which gaps are the longest, and what did the host do meanwhile?", to: "idle", params: { tab: "gaps", "gaps.sort": "-duration_us" } },
   { from: "overview", question: "Which operators take the time?", to: "operators", params: { "operators.sort": "-host_self_us" } },
+  { from: "overview", question: "Which code holds memory?", to: "snapshot" },
+  { from: "overview", question: "What fills memory?", to: "memory" },
   { from: "iterations", question: "What limits a step?", to: "critical_path" },
   { from: "iterations", question: "Which part of a step takes the time?", to: "phases" },
   { from: "phases", question: "What limits a step?", to: "critical_path" },
@@ -70,9 +73,9 @@ export const QUESTIONS: readonly Question[] = [
   { from: "efficiency", tab: "roofline", question: "Which operators could save the most time?", to: "efficiency", params: { tab: "operators", "operators.sort": "-recoverable_us" } },
   { from: "efficiency", notBy: ["module", "type", "step"], question: "Which kernels does {} run?", subject: { table: "operators", key: "name", by: "recoverable_us" }, to: "kernels", params: BY_LAUNCH, filter: ["kernels", "operator"] },
   { from: "efficiency", question: "Which operators take the time?", to: "operators" },
+  { from: "memory", question: "Which call stacks hold memory?", to: "snapshot" },
   { from: "memory", tab: "over_time", question: "What fills memory at the peak?", to: "memory", params: { tab: "peak" } },
   { from: "memory", tab: "peak", question: "Which operators allocate the most?", to: "memory", params: { tab: "allocations", "memory_stats.sort": "-self_allocation_bytes" } },
-  { from: "memory", question: "Which call stacks hold memory?", to: "snapshot" },
   { from: "memory", question: "Which lines of code call {}, which allocates the most?", subject: { table: "memory_stats", key: "name", by: "self_allocation_bytes" }, to: "operators", params: BY_STACK, filter: ["operators", "name"] },
   { from: "snapshot", question: "What fills memory over time?", to: "memory" },
   { from: "distributed", tab: "ranks", question: "What is {}, which delays the others most, doing meanwhile?", subject: { table: "stragglers", key: "worker", by: "delay_us" }, to: "timeline", param: "worker" },
@@ -94,12 +97,19 @@ export function nextQuestion(view: View, tab: string, views: readonly ViewInfo[]
   const has = (name: string, groupBy = "") => name === "timeline" || views.some((each) => each.name === name && each.available && !(groupBy in each.missing_group_bys));
   for (const each of QUESTIONS) {
     if (each.from !== view.view || !has(each.to, each.params?.["group_by"]) || (each.tab !== undefined && each.tab !== tab)) continue;
+    if (each.to === view.view && leadsToEmptyTab(each, view)) continue;
     if (each.notBy?.includes(view.selection.group_by ?? "") === true) continue;
     const subject = each.subject === undefined ? NO_SUBJECT : subjectOf(view, each.subject);
     if (subject === null) continue;
     return { text: each.question.replace("{}", () => shortenMiddle(visibleText(subject.label), MAX_CHARACTERS)), view: each.to, params: { ...each.params, ...paramsOf(each, subject.name) } };
   }
   return null;
+}
+
+/** Whether the answer would be in a tab of the shown view that has no data. */
+function leadsToEmptyTab({ to, params }: Question, view: View): boolean {
+  const tab = pageOf({ name: to, title: "", help: "" }).tabs.find((each) => each.view === to && each.id === params?.["tab"]);
+  return tab !== undefined && !hasData(tab, view);
 }
 
 function paramsOf({ filter, param }: Question, name: string): Params {

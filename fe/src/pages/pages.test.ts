@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 
 import type { Table, View, ViewInfo } from "../api/types";
 import { VIEWS } from "../generated/schema";
-import { availableTabs, currentTab, missingReason, pageOf, pagesOf, tabParams } from "./pages";
+import { availableTabs, currentTab, hasData, leadingTab, missingReason, pageOf, pagesOf, showsAnswer, tabParams } from "./pages";
 
 const views = (...names: string[]) => names.map((name) => ({ name, title: name, help: "", available: true, missing_group_bys: {} }) as unknown as ViewInfo);
-const [kernels, snapshot, operators, efficiency, memory] = views("kernels", "snapshot", "operators", "efficiency", "memory");
+const [kernels, snapshot, operators, efficiency, memory, resources] = views("kernels", "snapshot", "operators", "efficiency", "memory", "resources");
 const idOf = (info: ViewInfo | undefined, params: Record<string, string>, view: View | null = null) => currentTab(pageOf(info as ViewInfo), (info as ViewInfo).name, params, view)?.id;
 
 const answer = (rows: Record<string, number>, series: Record<string, number> = {}): View =>
@@ -86,4 +86,32 @@ test("a tab's link leads back to it", () => {
   for (const page of pagesOf(all)) {
     for (const tab of availableTabs(page, all)) expect(currentTab(page, tab.view, tabParams(tab), null)?.id).toBe(tab.id);
   }
+});
+
+test("peaks that are not known are no data", () => {
+  const page = pageOf(memory as ViewInfo);
+  const peak = (bytes: number | null) => {
+    const peaks = { row_count: 1, columns: [{ key: "device" }, { key: "peak_allocated_bytes" }], rows: [["GPU 0", bytes]] } as unknown as Table;
+    return { ...answer({ memory_stats: 5 }), tables: { ...answer({ memory_stats: 5 }).tables, memory_peaks: peaks } };
+  };
+  expect(page.tabs.map((tab) => tab.view === "memory" && hasData(tab, peak(null)))).toEqual([false, false, true, false]);
+  expect(idOf(memory, {}, peak(null))).toBe("allocations");
+  expect(idOf(memory, {}, peak(7))).toBe("peak");
+});
+
+test("a page opens with the tab that the recording is about", () => {
+  const all = views("memory", "snapshot", "kernels");
+  expect(leadingTab(pageOf(memory as ViewInfo), all, "snapshot")?.id).toBe("snapshot");
+  expect(leadingTab(pageOf(memory as ViewInfo), all, "overview")?.id).toBe("over_time");
+});
+
+test("an answer is not repeated over a tab that it is not about, nor over an empty one", () => {
+  const shown = (info: ViewInfo | undefined, view: View) => {
+    const page = pageOf(info as ViewInfo);
+    return page.tabs.filter((tab) => tab.view === (info as ViewInfo).name && showsAnswer(tab, page, view)).map(({ id }) => id);
+  };
+  expect(shown(kernels, answer({ kernels: 2, api_calls: 3 }))).toEqual(["kernels"]);
+  expect(shown(kernels, answer({ kernels: 0, api_calls: 3 }))).toEqual(["api_calls"]);
+  expect(shown(resources, answer({}, { host_pct: 1, devices_pct: 1 }))).toEqual(["host"]);
+  expect(shown(resources, answer({}, { devices_pct: 1 }))).toEqual(["counters"]);
 });

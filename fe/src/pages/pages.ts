@@ -1,5 +1,6 @@
 /** The pages, in the order of the rail: their titles, questions and tabs. A tab is a view of the back end, or a part of one. */
-import type { View, ViewInfo } from "../api/types";
+import type { Table, View, ViewInfo } from "../api/types";
+import { cellOf, hasColumn } from "../lib/rows";
 import type { Params } from "../state/address";
 
 export interface PageTab {
@@ -12,6 +13,10 @@ export interface PageTab {
   readonly series?: readonly string[];
   /** The groupings that it shows, the first by default; every other grouping belongs to other tabs of the view. */
   readonly groupBys?: readonly string[];
+  /** Columns of a table without any of which its rows are no data, such as devices whose peaks are unknown. */
+  readonly needs?: Readonly<Record<string, readonly string[]>>;
+  /** The answer of the view is about an earlier tab of it: it is shown here only where that one has no data. */
+  readonly repeatsAnswer?: boolean;
 }
 
 export interface Page {
@@ -56,7 +61,7 @@ const PAGES: readonly Page[] = [
       whole("copies", "Copies"),
       whole("compiled", "Graphs & compile"),
       whole("sequences", "Sequences"),
-      { id: "api_calls", title: "API calls", view: "kernels", tables: ["api_calls"] },
+      { id: "api_calls", title: "API calls", view: "kernels", tables: ["api_calls"], repeatsAnswer: true },
     ],
   },
   {
@@ -91,7 +96,13 @@ const PAGES: readonly Page[] = [
     question: "What fills memory, and what to shrink?",
     tabs: [
       { id: "over_time", title: "Over time", view: "memory", tables: ["alive", "memory_tensors", "memory_operators"], series: ["memory_curve", "memory_by_category", "memory_of_operators", "memory_totals"] },
-      { id: "peak", title: "Peak", view: "memory", tables: ["peak_composition", "peak_categories", "memory_peaks"] },
+      {
+        id: "peak",
+        title: "Peak",
+        view: "memory",
+        tables: ["peak_composition", "peak_categories", "memory_peaks"],
+        needs: { memory_peaks: ["peak_allocated_bytes", "recorded_peak_allocated_bytes"] },
+      },
       { id: "allocations", title: "Allocations", view: "memory", tables: ["memory_stats", "held", "memory_events"] },
       whole("snapshot", "Snapshot"),
     ],
@@ -112,7 +123,7 @@ const PAGES: readonly Page[] = [
     tabs: [
       whole("data", "Data loading"),
       { id: "host", title: "Host", view: "resources", series: ["host_", "process_"] },
-      { id: "counters", title: "Counters", view: "resources", series: ["devices_"] },
+      { id: "counters", title: "Counters", view: "resources", series: ["devices_"], repeatsAnswer: true },
     ],
   },
   {
@@ -146,6 +157,12 @@ export function availableTabs({ tabs }: Page, views: readonly ViewInfo[]): PageT
   return tabs.filter((tab) => views.some(({ name }) => name === tab.view) && missingReason(tab, views) === null);
 }
 
+/** The tab with which a page opens: the one of the view that the recording is about, else the first with data. */
+export function leadingTab(page: Page, views: readonly ViewInfo[], first: string): PageTab | undefined {
+  const tabs = availableTabs(page, views);
+  return tabs.find(({ view }) => view === first) ?? tabs[0];
+}
+
 /** Why a tab has nothing to show; null when it has, or when the view is unknown. */
 export function missingReason({ view, groupBys }: PageTab, views: readonly ViewInfo[]): string | null {
   const info = views.find(({ name }) => name === view);
@@ -172,10 +189,22 @@ export function currentTab(page: Page, name: string, params: Params, view: View 
 }
 
 /** Whether a part of a view has anything to show; a tab that declares no parts always has. */
-export function hasData({ tables, series }: PageTab, view: View): boolean {
+export function hasData({ tables, series, needs }: PageTab, view: View): boolean {
   if (tables === undefined && series === undefined) return true;
-  const hasRows = tables?.some((name) => (view.tables[name]?.row_count ?? 0) > 0) === true;
+  const hasRows = tables?.some((name) => hasValues(view.tables[name], needs?.[name])) === true;
   return hasRows || Object.entries(view.series).some(([name, { lines }]) => lines.length > 0 && series?.some((prefix) => name.startsWith(prefix)) === true);
+}
+
+function hasValues(table: Table | undefined, keys: readonly string[] | undefined): boolean {
+  if (table === undefined || table.row_count === 0) return false;
+  return keys === undefined || table.rows.some((row) => keys.some((key) => hasColumn(table, key) && cellOf(table, row, key) !== null));
+}
+
+/** Whether the answer of the view is about what a tab shows. */
+export function showsAnswer(tab: PageTab, page: Page, view: View): boolean {
+  if (!hasData(tab, view)) return false;
+  const earlier = page.tabs.slice(0, page.tabs.indexOf(tab)).filter((each) => each.view === tab.view);
+  return tab.repeatsAnswer !== true || !earlier.some((each) => hasData(each, view));
 }
 
 /** What a link to the tab sets in the address. */
