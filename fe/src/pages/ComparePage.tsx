@@ -1,7 +1,7 @@
 /** Compares two traces: what changed, by how much, and whether the change is significant. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 
-import type { Fact, View } from "../api/types";
+import type { View } from "../api/types";
 import { Chart } from "../chart/Chart";
 import { cellOf } from "../lib/rows";
 import { useNameMode } from "../state/nameMode";
@@ -19,7 +19,6 @@ import { isEnvironmentNote, EnvironmentCard } from "./compare/EnvironmentCard";
 import { hiddenByDefault, withoutPairs } from "./compare/hiddenColumns";
 import { useMarkedBaseline } from "./compare/markedBaseline";
 import { EmptySelection } from "./EmptySelection";
-import { BigFacts } from "./Facts";
 import { Findings } from "./Findings";
 import { GroupBySwitch } from "./GroupBySwitch";
 import { PageHead } from "./PageHead";
@@ -136,7 +135,6 @@ function Verdict({ context }: { readonly context: ViewContext }) {
     <>
       {environment !== undefined && <EnvironmentCard table={environment} notes={view.notes} />}
       {isEqual && <p role="note">No difference: the environment is the same, as far as recorded, and every part of the step takes the same time.</p>}
-      <BigFacts facts={answerFirst(view.facts)} notes={view.notes} />
       {view.facts.some(({ key, value }) => key === "candidate_steps" && value === 0) && <EmptySelection noun="candidate step" />}
       <Findings notes={view.notes} always={false} />
       {average !== undefined && (
@@ -244,17 +242,4 @@ function FoldedComparison({ context, name }: { readonly context: ViewContext; re
       <ComparedTable context={context} name={name} />
     </Fold>
   );
-}
-
-/** First whether it is slower, and how certain; then where; the steps last. */
-const ANSWER = ["delta_total_us", "delta_total_pct", "confidence_total_pct", "delta_third_total_us", "delta_third_total_pct", "confidence_third_total_pct", "largest_change"];
-const LAST = ["baseline_steps", "candidate_steps"];
-const MAX_FACTS = 7;
-
-export function answerFirst(facts: readonly Fact[]): Fact[] {
-  const shown = facts.filter(({ unit, value }) => value !== null && (unit !== null || typeof value === "string"));
-  const named = (keys: readonly string[]) => keys.flatMap((key) => shown.filter((fact) => fact.key === key));
-  const changes = shown.filter(({ key }) => !ANSWER.includes(key) && !LAST.includes(key));
-  const room = MAX_FACTS - named(ANSWER).length - named(LAST).length;
-  return [...named(ANSWER), ...changes.slice(0, room), ...named(LAST)];
 }

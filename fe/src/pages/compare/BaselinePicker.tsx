@@ -87,7 +87,7 @@ function ThirdPicker({ choices, third, others }: ThirdPickerProps) {
   const index = third === null ? -1 : offered.findIndex((choice) => isSame(choice, third));
   return (
     <label>
-      <span>Third</span>
+      <span>Third side</span>
       <select className="field" aria-label="Third side" value={index} onChange={({ target: { value } }) => navigate(thirdParams(offered[Number(value)] ?? null))}>
         <option value={-1}>none</option>
         {offered.map((choice, position) => (

@@ -11,25 +11,19 @@ interface Props {
 export function EnvironmentCard({ table, notes }: Props) {
   const { differing, unknown, same } = environmentOf(table);
   const environmentNotes = notes.filter(isEnvironmentNote);
-  // Shown once, however many aspects forbid the comparison.
-  const verdict = environmentNotes.find(({ severity }) => severity === "warning");
   return (
     <section className="card" aria-label={table.title}>
       <header title={table.help}>
         <h2>{table.title}</h2>
-        <span className="soft">{[`${differing.length} differ`, `${unknown.length} unknown`, `${same.length} equal`].join(" · ")}</span>
       </header>
       <div className="body compare-around">
         {environmentNotes.filter(({ severity }) => severity === "warning").map((note) => (
           <p key={note.code} className={`compare-said ${note.severity}`} data-note={note.code}>
             <span aria-hidden="true">⚠</span>
-            <span>
-              {note === verdict && <b>Times cannot be compared. </b>}
-              {note.text}
-            </span>
+            <span>{note.text}</span>
           </p>
         ))}
-        {differing.length === 0 ? <p className="soft">Same environment on both sides, as far as recorded.</p> : <Rows rows={differing} label="Differences" />}
+        {differing.length === 0 ? <p className="soft">Same environment on both sides, as far as recorded.</p> : <Folded rows={differing} label={differing.length === 1 ? "differs" : "differ"} />}
         <Folded rows={unknown} label="unknown" />
         <Folded rows={same} label="equal" />
       </div>

@@ -61,7 +61,7 @@ function pairChart(table: Table, rows: readonly Row[], { label, measure, categor
     lines: [
       { name: "Baseline", values: values(`baseline_${measure}`) },
       { name: "Candidate", values: values(`candidate_${measure}`) },
-      ...(table.columns.some(({ key }) => key === `third_${measure}`) ? [{ name: "Third", values: values(`third_${measure}`) }] : []),
+      ...(table.columns.some(({ key }) => key === `third_${measure}`) ? [{ name: "Third side", values: values(`third_${measure}`) }] : []),
     ],
     categoryTitle,
     value: { title, unit: "us" },
