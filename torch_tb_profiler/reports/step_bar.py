@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Table, View
@@ -12,6 +13,13 @@ TABLE = "average_step"
 
 TOTAL = "Total"
 """The row of a comparison that is no part."""
+
+
+_DEVICE_WORK = frozenset({"Kernel", "Memcpy", "Memset", "Communication"})
+"""The categories of device work, which come first."""
+
+_LEAST_IDLE_PCT = 8.0
+"""The label does not fit into less."""
 
 
 class StepPart(Struct, frozen=True):
@@ -31,10 +39,20 @@ class StepPart(Struct, frozen=True):
 
 
 class StepBar(Struct, frozen=True):
-    """The step: what it is with its length, and its parts, none of them empty."""
+    """The step.
+
+    Attributes:
+        title: What it is, with its length.
+        parts: Its parts, none of them empty.
+        idle: The share without device work, which is at the end, with the word for the devices;
+            None without devices, or where it is too short for a label.
+        gap: The longest gap of the recording in words; None where there is none.
+    """
 
     title: str
     parts: tuple[StepPart, ...]
+    idle: tuple[float, str] | None = None
+    gap: str | None = None
 
     @property
     def duration_us(self) -> float:
@@ -45,7 +63,27 @@ class StepBar(Struct, frozen=True):
 def step_bar(view: View) -> StepBar | None:
     """The bar of a view that has the average step with its parts; None where they are not known."""
     table = view.tables.get(TABLE)
-    return None if table is None else _bar(table, "duration_us", table.spec.title)
+    bar = None if table is None else _bar(table, "duration_us", table.spec.title)
+    return None if bar is None else replace(bar, idle=_idle(view, bar), gap=_gap(view))
+
+
+def _idle(view: View, bar: StepBar) -> tuple[float, str] | None:
+    gpus = view.tables.get("gpus")
+    if gpus is None or not gpus.frame.height:
+        return None
+    idle_pct = 100.0 - sum(part.pct for part in bar.parts if part.name in _DEVICE_WORK)
+    device = next((column.title for column in gpus.spec.columns if column.key == "gpu"), "GPU")
+    return (idle_pct, f"{device} idle {idle_pct:.1f} %") if idle_pct >= _LEAST_IDLE_PCT else None
+
+
+def _gap(view: View) -> str | None:
+    table, steps = view.tables.get("longest_gap"), view.tables.get("steps")
+    if table is None or not table.frame.height:
+        return None
+    row = table.frame.row(0, named=True)
+    step = f" in step {row['step']}" if steps is not None and steps.frame.height > 1 else ""
+    share = f"{row['category_pct']:.1f} % {row['category']}"
+    return f"Longest gap: {duration_text(row['duration_us'])}{step}, {share}"
 
 
 def compared_bars(view: View) -> list[StepBar]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from torch_tb_profiler.reports.html.charts import HEIGHT, MAX_POINTS, WIDTH, chart, stacked_bar
+from torch_tb_profiler.reports.step_bar import StepBar, StepPart
 from torch_tb_profiler.views.schema import Line, Series
 
 _RECT = re.compile(
@@ -57,8 +58,20 @@ def test_a_series_without_values_is_no_chart_and_zeros_are_no_bars() -> None:
 
 
 def test_the_parts_of_a_bar_fill_the_share_that_it_takes() -> None:
-    parts = [("Kernel", 75.0, "75 µs"), ("Other", 25.0, "25 µs")]
-    drawn = stacked_bar(parts, "Step: 100 µs", 0.5)
-    (first, _, width, _), (second, _, rest, _) = _rects(drawn)
-    assert (first, width, second, rest) == (0, 375, 375, 125)
+    parts = (StepPart("Kernel", 75.0, 75.0, "75 µs"), StepPart("Other", 25.0, 25.0, "25 µs"))
+    drawn = stacked_bar(StepBar("Step: 100 µs", parts), 0.5)
+    assert re.findall(r'<svg x="([\d.]+)%" width="([\d.]+)%"', drawn) == [
+        ("0.00", "37.50"),
+        ("37.50", "12.50"),
+    ]
     assert "Other 25 µs" in drawn
+    assert "viewBox" not in drawn  # it would shrink the labels with the window
+    assert "bracket" not in drawn
+
+
+def test_a_bar_has_its_idle_part_bracketed_and_the_longest_gap() -> None:
+    parts = (StepPart("Kernel", 75.0, 75.0, "75 µs"), StepPart("Other", 25.0, 25.0, "25 µs"))
+    drawn = stacked_bar(StepBar("Step", parts, (25.0, "GPU idle 25.0 %"), "Longest gap: 20 µs"))
+    assert '<line x1="75.00%" x2="100%"' in drawn
+    assert ">GPU idle 25.0 %</text>" in drawn
+    assert "<p>Longest gap: 20 µs</p>" in drawn

@@ -36,7 +36,7 @@ SAFE_TAGS = {
         "summary",
     ),
     *("h1", "h2", "h3", "p", "b", "small", "code", "a", "ul", "ol", "li", "i", "dl", "dt", "dd"),
-    *("div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
+    *("div", "span", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
     *("svg", "g", "rect", "path", "line", "text"),
 }
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from torch_tb_profiler.reports.html.colours import colour, colours, label_class
 from torch_tb_profiler.reports.html.markup import Markup, element, number
+from torch_tb_profiler.reports.step_bar import StepBar
 from torch_tb_profiler.reports.text import shortened
 from torch_tb_profiler.views.scales import Multiple, multiple_for
 from torch_tb_profiler.views.schema import Line, Series, Unit
@@ -25,6 +26,7 @@ MAX_BARS = 200
 MAX_LINES = 12
 _CHARACTER_PX = 7.0
 _BAR_HEIGHT = 34
+_BRACKET_HEIGHT = 24
 _MAX_BAR = 90
 """Width of a bar where there are few."""
 
@@ -68,42 +70,65 @@ def chart(series: Series) -> Markup | None:
     )
 
 
-def stacked_bar(parts: Sequence[tuple[str, float, str]], title: str, share: float = 1.0) -> Markup:
-    """One bar of ``parts`` to scale, with a legend.
+def stacked_bar(bar: StepBar, share: float = 1.0) -> Markup:
+    """One bar of parts to scale with its idle part bracketed, the longest gap and a legend. Only
+    its width follows the window: its labels are as large on a phone.
 
     Args:
-        parts: Name, value and the value as text of each, in order; values are not negative.
-        title: What the whole is, with its value.
+        bar: The parts.
         share: Of the width that the bar takes, so that several are to one scale.
     """
-    total = sum(value for _, value, _ in parts) or 1.0
+    total = bar.duration_us or 1.0
     at, shapes = 0.0, []
-    for name, value, text in parts:
-        width = value / total * WIDTH * share
-        label = f"{name} {text}"
+    for part in bar.parts:
+        width = part.duration_us / total * share
+        name = element("text", part.name, x=6, y=_BAR_HEIGHT / 2 + 4, class_=label_class(part.name))
+        fits = width * WIDTH > len(part.name) * _CHARACTER_PX + 12
+        # A picture of its own cuts what does not fit into a narrow window.
         shapes.append(
             element(
-                "g",
-                element("title", label),
-                element("rect", x=at, y=0, width=width, height=_BAR_HEIGHT, fill=colour(name)),
-                element("text", name, x=at + 6, y=_BAR_HEIGHT / 2 + 4, class_=label_class(name))
-                if width > len(name) * _CHARACTER_PX + 12
-                else None,
+                "svg",
+                element("title", f"{part.name} {part.text}"),
+                element("rect", width="100%", height=_BAR_HEIGHT, fill=colour(part.name)),
+                name if fits else None,
+                x=_percent(at),
+                width=_percent(width),
+                height=_BAR_HEIGHT,
             )
         )
         at += width
+    bracket = _bracket(1 - bar.idle[0] / 100, bar.idle[1]) if bar.idle else []
     return element(
         "figure",
-        element("figcaption", title, class_="caption"),
+        element("figcaption", bar.title, class_="caption"),
         element(
             "svg",
             *shapes,
-            viewBox=f"0 0 {WIDTH} {_BAR_HEIGHT}",
+            *bracket,
+            width="100%",
+            height=_BAR_HEIGHT + (_BRACKET_HEIGHT if bracket else 0),
+            class_="bar bracketed" if bracket else "bar",
             role="img",
-            aria_label=title,
+            aria_label=bar.title,
         ),
-        _legend((f"{name} {text}", colour(name)) for name, _, text in parts),
+        _legend((f"{part.name} {part.text}", colour(part.name)) for part in bar.parts),
+        element("p", bar.gap) if bar.gap else None,
     )
+
+
+def _bracket(start: float, label: str) -> list[Markup]:
+    """A line with an end below the rest of the bar, and what it is."""
+    left, top = _percent(start), _BAR_HEIGHT + 4
+    ends = (
+        element("line", x1=x, x2=x, y1=top - 2, y2=top + 2, class_="bracket")
+        for x in (left, "100%")
+    )
+    line = element("line", x1=left, x2="100%", y1=top + 2, y2=top + 2, class_="bracket")
+    return [*ends, line, _text(label, "100%", top + 16, "end", "soft")]
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2f}%"
 
 
 def _legend(entries: Iterable[tuple[str, str]]) -> Markup:
@@ -250,6 +275,6 @@ def _axis_title(title: str, unit: str) -> str:
 
 
 def _text(
-    value: str, x: float, y: float, anchor: str = "middle", class_: str | None = None
+    value: str, x: float | str, y: float, anchor: str = "middle", class_: str | None = None
 ) -> Markup:
     return element("text", value, x=x, y=y, text_anchor=anchor, class_=class_)

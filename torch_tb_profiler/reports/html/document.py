@@ -107,14 +107,7 @@ def _step(first: ViewResult) -> Markup | None:
     own = step_bar(first.view)
     bars = compared_bars(first.view) if own is None else [own]
     longest_us = max((bar.duration_us for bar in bars), default=0.0)
-    pictures = [
-        stacked_bar(
-            [(part.name, part.duration_us, part.text) for part in bar.parts],
-            bar.title,
-            bar.duration_us / longest_us,
-        )
-        for bar in bars
-    ]
+    pictures = [stacked_bar(bar, bar.duration_us / longest_us) for bar in bars]
     return _card("Where a step goes", *pictures)
 
 
@@ -141,10 +134,10 @@ def _section(result: ViewResult, shown: list[ShownTable], room_bytes: int) -> Ma
     """One view: its answer, findings, and what it consists of."""
     findings, evidence = findings_markup(result.view.notes)
     shown += evidence
-    answer = element("p", result.view.answer or result.spec.help, class_="answer")
+    answer = element("span", result.view.answer or result.spec.help, class_="answer")
     tables = list(result.view.tables.values())
-    before = [answer, findings]
-    return _details(result, result.spec.title, before, tables, shown, room_bytes=room_bytes)
+    title = element("span", element("h2", result.spec.title), answer)
+    return _details(result, title, findings, tables, shown, room_bytes=room_bytes)
 
 
 def _rest(first: ViewResult, shown: list[ShownTable], room_bytes: int) -> Markup:
@@ -153,32 +146,33 @@ def _rest(first: ViewResult, shown: list[ShownTable], room_bytes: int) -> Markup
     tables = [table for name, table in first.view.tables.items() if name not in (*_TOP, TABLE)]
     if step_bar(first.view) is None and TABLE in first.view.tables:
         tables.insert(0, first.view.tables[TABLE])
-    return _details(first, title, [], tables, shown, room_bytes=room_bytes)
+    return _details(first, element("h2", title), None, tables, shown, room_bytes=room_bytes)
 
 
 def _details(
     result: ViewResult,
-    title: str,
-    before: Sequence[Markup | None],
+    title: Markup,
+    findings: Markup | None,
     tables: Sequence[Table],
     shown: list[ShownTable],
     *,
     room_bytes: int,
 ) -> Markup:
-    """A chapter with charts, figures, tables and what limits the numbers."""
+    """A folded chapter with charts, figures, tables and what limits the numbers."""
     drawn = [table_markup(table, room_bytes) for table in tables]
     shown += drawn
+    # A link to what is within opens the chapter, one to the chapter itself does not.
+    link_target = element("div", id=result.spec.name)
     return element(
         "details",
-        element("summary", element("h2", title)),
-        *before,
+        element("summary", title),
+        link_target,
+        findings,
         *map(chart, result.view.series.values()),
         facts_markup(result.view.facts),
         *(table.markup for table in drawn),
         quality_markup(result.view.notes),
         class_="view",
-        id=result.spec.name,
-        open="",
     )
 
 
@@ -197,7 +191,7 @@ def _counted(shown: Sequence[ShownTable]) -> Markup | None:
         for each in (element("dt", column.title), element("dd", column.help))
     ]
     title = element("summary", element("h2", "How each number is counted"))
-    return element("details", title, element("dl", *rows, class_="counted"), class_="view", open="")
+    return element("details", title, element("dl", *rows, class_="counted"), class_="view")
 
 
 def _about(contents: ReportContents) -> Markup:
