@@ -81,3 +81,24 @@ def test_snapshots_are_compared_by_call_stack(seed: int) -> None:
         peak = max(sum(sizes.values()) for sizes in live)
         shown = sum(row[f"{key}_size_bytes"] for row in rows)
         assert shown == pytest.approx(peak, rel=0.02), key  # rounded up to the allocator's blocks
+
+
+def test_no_category_of_a_snapshot_changed_because_it_records_no_execution() -> None:
+    """Without a step the reason is that; with one it is that of its categories."""
+    snapshot, _ = simulated(0)
+    times = [e["time_us"] for events in snapshot["device_traces"] for e in events]
+    mark = {"name": "ProfilerStep#1", "device": 0}
+    annotations = [
+        {**mark, "stage": "START", "time_us": min(times)},
+        {**mark, "stage": "END", "time_us": max(times)},
+    ]
+    reasons = []
+    for marks in ([], annotations):
+        trace = trace_of(pickle.dumps({**snapshot, "external_annotations": marks}))
+        (fact,) = [f for f in compare(trace, ALL, trace, ALL).facts if f.key == "largest_change"]
+        assert fact.value is None
+        reasons.append(fact.reason)
+    assert reasons == [
+        "One side has no step in the selection.",
+        "A memory snapshot records memory, not execution.",
+    ]

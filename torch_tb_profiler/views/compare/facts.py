@@ -32,7 +32,10 @@ def comparison_facts(average: Table, steps: tuple[int, int], per_step: bool) -> 
         pl.col("delta_duration_us").abs(), descending=True, maintain_order=True
     )
     names: list[str] = changed["category"].to_list()
-    no_value = NO_STEP if parts.is_empty() else NO_DIFFERENCE
+    no_value = NO_DIFFERENCE
+    if parts.is_empty():
+        unknown = average.null_reasons.get("delta_duration_us", NO_STEP)
+        no_value = unknown if all(steps) else NO_STEP
     return (
         *_total_facts(average, rows[TOTAL]),
         Fact(
