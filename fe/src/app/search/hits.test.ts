@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Column, Table, ViewInfo } from "../../api/types";
+import { VIEWS } from "../../generated/schema";
 import { PLAIN_COLUMN, PLAIN_TABLE } from "../../lib/columns";
 import { pageHits, rankOf, ranked, SEARCHED_TABLES, stepsHit, stepsTextOf, tableHits, timelineHit, trackHits } from "./hits";
 
@@ -53,4 +54,12 @@ it("knows texts that mean steps", () => {
 it("leads to tracks of the timeline", () => {
   expect(trackHits(["Thread 7", "Stream 7", "Stream 20"], "stream 2").map(({ title }) => title)).toEqual(["Stream 20"]);
   expect(trackHits(["a"], "b")).toEqual([]);
+});
+
+it("asks for most time first where a table has another order, so that of equally good hits the heaviest is taken", () => {
+  expect(SEARCHED_TABLES.flatMap(({ view: name, sort }) => (sort === undefined ? [] : [name]))).toEqual(["modules", "groups"]);
+  for (const { view: name, table: tableName, sort } of SEARCHED_TABLES) {
+    const tables: Readonly<Record<string, readonly string[]>> = Object.entries(VIEWS).find(([each]) => each === name)?.[1].tables ?? {};
+    for (const key of sort?.split(",") ?? []) expect(tables[tableName]).toContain(key.replace(/^-/, ""));
+  }
 });

@@ -14,14 +14,16 @@ export interface SearchedTable {
   /** What a row is, for one and for several. */
   readonly noun: readonly [one: string, many: string];
   readonly groupBy?: string;
+  /** Most time first, where the table itself has another order. */
+  readonly sort?: string;
 }
 
 /** In the order of hits that are equally good. */
 export const SEARCHED_TABLES: readonly SearchedTable[] = [
   { view: "operators", table: "operators", noun: ["Operator", "operators"] },
   { view: "kernels", table: "kernels", noun: ["Kernel", "kernels"] },
-  { view: "modules", table: "modules", noun: ["Module", "modules"] },
-  { view: "groups", table: "groups", noun: ["User range", "user ranges"], groupBy: "ranges" },
+  { view: "modules", table: "modules", noun: ["Module", "modules"], sort: "-device_total_us,-host_total_us" },
+  { view: "groups", table: "groups", noun: ["User range", "user ranges"], groupBy: "ranges", sort: "-gpu_total_us,-cpu_total_us" },
   { view: "kernels", table: "api_calls", noun: ["API call", "API calls"] },
   { view: "distributed", table: "collectives", noun: ["Collective", "collectives"] },
   { view: "memory", table: "memory_stats", noun: ["Allocating operator", "allocating operators"] },

@@ -30,9 +30,9 @@ export function useSearch(text: string, target: Target, views: readonly ViewInfo
     return info !== undefined && (groupBy === undefined || info.group_bys.includes(groupBy));
   });
   const filter = formatFilter([{ key: "name", operator: "~", value: text }]);
-  const requests = searched.map(({ view, table, groupBy }) => ({
+  const requests = searched.map(({ view, table, groupBy, sort }) => ({
     route: `view/${view}`,
-    query: { ...trace, ...selectionQuery(params), table, filter, limit: CANDIDATES, ...(groupBy === undefined ? {} : { group_by: groupBy }) },
+    query: { ...trace, ...selectionQuery(params), table, filter, limit: CANDIDATES, ...(groupBy === undefined ? {} : { group_by: groupBy }), ...(sort === undefined ? {} : { sort }) },
   }));
   const answers = useAnswers<View>(isActive ? requests : [], { ...trace, worker: null });
   const hasTimeline = available("timeline");
