@@ -35,7 +35,8 @@ STAGES = TableSpec(
     "Stages",
     "One row per stage of loading: "
     + "; ".join(f"{name}: {text}" for name, text in STAGE_NAMES.items())
-    + ".",
+    + ". A stage is left out if neither its times nor its workers are recorded: MindData's files, "
+    "or torch-tb-profiler record, have them.",
     (
         Column("stage", "Stage", "string", None, "The stage of loading."),
         Column("loader", "Loader", "string", None, "Data loader, with its dataset."),

@@ -20,7 +20,8 @@ _OF_WORKERS = ("fetch", "transform", "collate")
 
 
 def stages_table(trace: Trace, queues: pl.DataFrame, waits: LoaderWaits | None) -> Table:
-    """A row per stage; ``queues``: the selected rows of the side table."""
+    """A row per stage with known times or workers; ``queues``: the selected rows of the side
+    table."""
     times = _times_of_queues(queues)
     sources = dict.fromkeys(times, trace.side["queues"].source if "queues" in trace.side else "")
     if waits is not None:
@@ -32,6 +33,8 @@ def stages_table(trace: Trace, queues: pl.DataFrame, waits: LoaderWaits | None) 
     rows = []
     for stage in STAGE_NAMES:
         stage_times = times.get(stage)
+        if stage_times is None and stage not in workers:
+            continue
         has_calls = stage_times is not None and len(stage_times) > 0
         rows.append(
             {
