@@ -75,7 +75,8 @@ export function SelectionForm({ params, target, onDone, onChooseIterations }: Pr
       <p id={problemId} role="status" className={problem === null ? "soft" : "problem"}>
         {problem === null ? "Such as 5, 3-5, 3,5:8, first 3 or last 3." : visibleText(problem)}
       </p>
-      {names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? noun : `${noun}s`} {stepsText(names)}.</p>}
+      {/* The problem lists them itself. */}
+      {problem === null && names !== null && names.length > 0 && <p className="soft">This trace has {names.length === 1 ? noun : `${noun}s`} {stepsText(names)}.</p>}
       <TimeField label="From" clock={clock} placeholder={clock?.lengthUs == null ? "the beginning" : "0"} value={time(start, "start_us")} onChange={setStart} />
       <TimeField label="To" clock={clock} placeholder={clock === null ? "" : endText(clock)} value={time(end, "end_us")} onChange={setEnd} />
       <p className="soft">{clock === null ? "Loading the length of the recording …" : clockHelp(clock)}</p>
