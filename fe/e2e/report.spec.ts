@@ -29,7 +29,7 @@ async function openFromDisk(browser: Browser, path: string, check: (page: Page) 
 test("a report of the chosen views opens from disk, with the network off", async ({ guarded: page, standalone, browser }, testInfo) => {
   await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&view=overview`);
   await page.getByRole("button", { name: "Report ▾" }).click();
-  await page.getByRole("checkbox", { name: "Kernels" }).uncheck();
+  await page.getByRole("checkbox", { name: "Kernels", exact: true }).uncheck();
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save report" }).click()]);
   expect(download.suggestedFilename()).toMatch(/^report_kineto_resnet50_nw0_worker0_.*\.html$/);
   const path = testInfo.outputPath("report.html");
