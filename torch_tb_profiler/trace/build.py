@@ -80,7 +80,9 @@ def build_trace(events: EventColumns) -> Trace:
         build_device_work(events, slices, work, locations), quality
     )
     del locations
-    steps, step = build_steps(slices, work, events.strings, quality)
+    steps, step = build_steps(
+        slices, work, events.strings, quality, has_execution=events.format != "snapshot"
+    )
     tables = events.tables
     operators = build_operators(events, slices)
     memory, declared = _memory(events, structure, device_work, quality)

@@ -5,6 +5,8 @@ The rules are those of ``docs/metrics.md#steps``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
 from msgspec import Struct
@@ -68,13 +70,19 @@ class _Steps(Struct):
 
 
 def build_steps(
-    slices: OrderedSlices, work: DeviceWork, strings: list[str], quality: QualityReport
+    slices: OrderedSlices,
+    work: DeviceWork,
+    strings: list[str],
+    quality: QualityReport,
+    *,
+    has_execution: bool,
 ) -> tuple[pl.DataFrame, Int64]:
-    """The ``steps`` table, and per slice its row there (-1 for none)."""
+    """The ``steps`` table, and per slice its row there (-1 for none). A recording without annotated
+    steps is one step, unless it is of memory alone, whose user ranges are no execution."""
     steps = _annotated_steps(slices, strings, quality)
     is_synthetic = steps is None
     if steps is None:
-        steps = _whole_recording(slices)
+        steps = _whole_recording(slices, _ANY if has_execution else ())
         quality.add("no_steps", len(steps.name))  # there is no synthetic step without a timeline
     elif steps.sequence_count > 1:
         quality.add("several_processes", steps.sequence_count)
@@ -150,16 +158,19 @@ def _sequences(process: Int32, process_of_track: Int32) -> tuple[Int64, Int64]:
     return sequence, np.where(same & (process_of_track != NO_PROCESS), sequence_of_head, -1)
 
 
-def _whole_recording(slices: OrderedSlices) -> _Steps:
+_ANY = (
+    NODE_CATEGORIES,
+    (Category.RUNTIME, *PYTHON_CATEGORIES),
+    DEVICE_WORK_CATEGORIES,
+    tuple(Category),
+)
+
+
+def _whole_recording(slices: OrderedSlices, candidates: Iterable[tuple[Category, ...]]) -> _Steps:
     """One step ``0`` from the first to the last node; without nodes, of whatever there is."""
     tracks = np.zeros(len(slices.process_of_track), np.int64)
     one = np.ones(1, np.int64)
-    for categories in (
-        NODE_CATEGORIES,
-        (Category.RUNTIME, *PYTHON_CATEGORIES),
-        DEVICE_WORK_CATEGORIES,
-        tuple(Category),
-    ):
+    for categories in candidates:
         ids = slices.ids_of(categories)
         if len(ids):
             start, end = slices.start_ns[ids].min(), slices.end_ns[ids].max()
