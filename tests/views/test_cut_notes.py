@@ -36,7 +36,7 @@ def test_what_was_chosen_has_its_reason() -> None:
     train = [annotation("train", 100 * number, 90) for number in range(6)]
     (note,) = cut_notes(split_iterations(trace(train), "auto"))
     assert "called 6 times" in note.text
-    assert "Chosen as the best candidate: every 100 µs ± 0 %" in note.text
+    assert "Chosen as the best candidate: called every 100 µs (± 0 %)." in note.text
     (note,) = cut_notes(split_iterations(trace([op("aten::mm", 0, 5)]), "auto"))
     assert note.text == f"No iterations detected. {NOTHING_REPEATS}"
 
