@@ -24,6 +24,7 @@ OTHER_MEANING = {
     "loading/store": {"summary", "data"},  # of a rank; a key of NumPy's array interface
     "server/timeline_routes.py": {"critical_path"},  # a route
     "views/cut_notes.py": {"iterations"},  # a count in the evidence of a note
+    "views/null_reasons.py": {"snapshot", "operators"},  # a format; what a recording may lack
     "views/registry.py": set(VIEW_NAMES),
 }
 """File or folder → names of views that mean something else there."""

@@ -57,7 +57,7 @@ const AUDITED_PAGES: readonly AuditedPage[] = [
   { name: "distributed", hash: "run=dlrm_8_ranks&view=distributed" },
   { name: "compare", hash: "run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0" },
   { name: "timeline with a range", hash: "run=kineto_resnet50_nw0&view=timeline&range=100000000-300000000&colors=duration", open: (page) => page.getByRole("button", { name: "Colours" }).click() },
-  { name: "notes on the timeline", hash: "run=h100_bert_small&view=timeline&notes=1200000%20a%20note&note=1200000" },
+  { name: "notes on the timeline", hash: "run=h100_bert_small&view=timeline&notes=1200000%20a%20note&note=1200000", open: settled },
   { name: "recordings one above the other", hash: "run=h100_bert_small&view=timeline&below=mi300_bert_small:rank0:default&zeros=6,6", open: (page) => page.getByRole("button", { name: "Stack" }).click() },
   { name: "timeline with a slice", hash: "run=kineto_resnet50_nw0&view=timeline", open: openSlice },
   { name: "a selection of nothing", hash: "run=kineto_resnet50_nw0&view=kernels&start_us=1&end_us=2" },

@@ -15,7 +15,7 @@ test("data: a recorded pipeline with its bottleneck, of files without events", a
   await expect(drawn.locator(".pipeline-queue")).toHaveText(["31.3 % full", "31.3 % full", "93.8 % full", "15.6 % full"]);
   expect(await faults(page)).toEqual([]);
   await page.goto(`${server.url}#run=minddata_pipelines&worker=rank0&view=overview`);
-  await expect(page.getByRole("main")).toContainText("Its files contain: data pipeline, queue sizes. See Data.");
+  await expect(page.getByRole("main")).toContainText("Its files contain: data pipeline, queue sizes. See Host & Data: Data loading.");
   await page.goto(`${server.url}#run=profiler&worker=rank0&view=shapes`);
   await expect(card(page, "Operators")).toContainText("GetNext-op7");
   await server.stop();

@@ -191,10 +191,10 @@ test("a frame without a line cannot be sent", async ({ guarded: page }) => {
 test("from a finding to the line of source in three clicks", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#run=h100_bert_small`);
   // 1: its rows, sorted by what it is about. 2: the first of them. 3: the innermost frame with a file.
-  await page.locator('main a[href*="view=operators"][href*="operators.sort"]').first().click();
-  const rows = card(page, "Operators");
+  await page.locator(".findings > li").first().getByRole("link", { name: "Which rows" }).click();
+  const rows = page.locator("[data-table=gaps]");
   await expect(rows).toBeInViewport();
-  await rows.locator(".grid-body > .grid-row").first().locator(".grid-cell").first().click();
+  await rows.getByRole("button", { name: "Open row" }).first().click();
   const frame = page.locator(".stack .frame-link:enabled").first();
   await expect(frame).toHaveText(/\.py:\d+$/);
   await expect(frame).toBeInViewport();
