@@ -1,4 +1,4 @@
-"""What tells recordings apart."""
+"""What distinguishes recordings."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ import pytest
 from tests.consistency.recordings import FILES, opened
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.loading.queries.views import run_view, trace_view
-from torch_tb_profiler.views.answering import counted, joined, percent, quoted, top_row
+from torch_tb_profiler.views.answering import counted, joined, quoted, top_row
 from torch_tb_profiler.views.registry import all_views
-from torch_tb_profiler.views.scales import duration_text, size_text
+from torch_tb_profiler.views.scales import duration_text, percent_text, size_text
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -45,7 +45,7 @@ def answer(name: str, tables: dict[str, list[dict[str, Any]]], **facts: Any) -> 
 
 
 def test_parts_of_sentences() -> None:
-    assert [percent(each) for each in (0, 0.01, 63.857, 99.96, 100)] == [
+    assert [percent_text(each) for each in (0, 0.01, 63.857, 99.96, 100)] == [
         "0 %", "<0.1 %", "63.9 %", ">99.9 %", "100 %",
     ]  # fmt: skip
     assert (counted(1, "copy", "copies"), counted(1204, "call")) == ("1 copy", "1,204 calls")
@@ -266,9 +266,9 @@ def _shown(result: View) -> set[str]:
         for column in table.spec.columns:
             if column.type in ("number", "integer"):
                 numbers |= set(table.frame[column.key].drop_nulls().cast(pl.Float64).to_list())
-    texts = (percent, duration_text, size_text)
+    texts = (percent_text, duration_text, size_text)
     return {text(number) for number in numbers for text in texts} | {
-        percent(100 - number) for number in numbers
+        percent_text(100 - number) for number in numbers
     }
 
 

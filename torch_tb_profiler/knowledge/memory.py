@@ -7,6 +7,9 @@ import msgspec
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
+BEFORE_RECORDING = "<allocated before the recording>"
+"""What memory is called whose allocation is older than the recording."""
+
 
 class WeightOperators(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """Operators with weights, and the positions of the weights among their arguments.

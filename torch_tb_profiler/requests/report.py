@@ -1,4 +1,4 @@
-"""What a report to hand on is made of: the answers of several views about one recording."""
+"""The contents of a report to hand on: the answers of several views about one recording."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 MAX_NAME = 48
@@ -34,15 +34,6 @@ def quoted(name: str) -> str:
         return line
     head = (MAX_NAME - 1) * 2 // 3
     return f"{line[:head].rstrip()}…{line[head + 1 - MAX_NAME :].lstrip()}"
-
-
-def percent(value: float) -> str:
-    """A share in a sentence: ``"63.9 %"``, ``"<0.1 %"``, ``">99.9 %"``, ``"0 %"``, ``"100 %"``."""
-    if 0 < value < 0.05:
-        return "<0.1 %"
-    if 99.95 <= value < 100:
-        return ">99.9 %"
-    return f"{value:.0f} %" if value in (0, 100) else f"{value:.1f} %"
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -97,9 +88,11 @@ def largest_part(
     spent = duration_text(first[time])
     if first[calls] is not None:
         spent += f" in {counted(first[calls], 'call')}"
-    text = f"{quoted(first[name])} takes {percent(first['total_pct'])} of {whole} ({spent})"
+    text = f"{quoted(first[name])} takes {percent_text(first['total_pct'])} of {whole} ({spent})"
     if ordered.height > FIRST:
-        text += f"; the first five take {percent(float(ordered['total_pct'].head(FIRST).sum()))}"
+        text += (
+            f"; the first five take {percent_text(float(ordered['total_pct'].head(FIRST).sum()))}"
+        )
     return f"{text}."
 
 

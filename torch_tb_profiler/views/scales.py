@@ -108,14 +108,13 @@ def size_text(size_bytes: float) -> str:
 
 
 def percent_text(pct: float) -> str:
-    """A percentage as a sentence has it: ``"33.1 %"``; ``"<0.1 %"`` and ``">99.9 %"`` for what
-    would round to nothing or all."""
-    shown = f"{pct:.1f}"
-    if shown == "0.0" and pct > 0:
+    """A percentage as a sentence has it: ``"33.1 %"``, ``"0 %"``, ``"100 %"``; ``"<0.1 %"`` and
+    ``">99.9 %"`` for what would round to nothing or all."""
+    if 0 < pct < 0.05:
         return "<0.1 %"
-    if shown == "100.0" and pct < 100:
+    if 99.95 <= pct < 100:
         return ">99.9 %"
-    return "100 %" if shown == "100.0" else f"{shown} %"
+    return f"{pct:.0f} %" if pct in (0, 100) else f"{pct:.1f} %"
 
 
 def _in_sentence(unit: Unit, value: float) -> str:

@@ -13,8 +13,8 @@ from torch_tb_profiler.analysis.memory.snapshot.moments import (
     size_by_stack,
 )
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.answering import counted, joined, percent, quoted
-from torch_tb_profiler.views.scales import size_text
+from torch_tb_profiler.views.answering import counted, joined, quoted
+from torch_tb_profiler.views.scales import percent_text, size_text
 
 
 def snapshot_sentence(trace: Trace) -> str | None:
@@ -58,7 +58,7 @@ def _holder(trace: Trace, device: DeviceMoments) -> str | None:
     ]
     name, first = known[0] if known else (None, rows.height)
     held = [
-        f"{size_text(size)} ({percent(pct)})"
+        f"{size_text(size)} ({percent_text(pct)})"
         for size, pct in rows.select("size_bytes", "pct").iter_rows()
     ]
     older = next((row for row, is_it in enumerate(rows["is_earlier"]) if is_it), None)

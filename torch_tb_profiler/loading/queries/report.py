@@ -1,4 +1,4 @@
-"""Compute what a report to hand on is made of."""
+"""Compute the views of a report to hand on."""
 
 from __future__ import annotations
 

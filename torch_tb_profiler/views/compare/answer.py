@@ -11,12 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
 from torch_tb_profiler.views.compare.average import TOTAL
 from torch_tb_profiler.views.compare.locations import OUTSIDE
 from torch_tb_profiler.views.scales import (
     SIGNIFICANT_PCT,
     duration_text,
+    percent_text,
     size_text,
 )
 from torch_tb_profiler.views.schema import View
@@ -91,7 +92,7 @@ def _verdict(total: dict[str, Any], a: str, b: str) -> str:
         change = f"{b} takes {ratio:,.{digits}f} times as long as {a}"
     else:
         word = "slower" if share > 0 else "faster"
-        change = f"{b} is {percent(abs(share))} {word} than {a}"
+        change = f"{b} is {percent_text(abs(share))} {word} than {a}"
     inside = f"{duration_text(after)} instead of {duration_text(before)} per step"
     if sure is None:
         return f"{change} ({inside})"

@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.memory.snapshot.moments import (
     label_of,
     live_allocations,
 )
+from torch_tb_profiler.knowledge.memory import BEFORE_RECORDING
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.steps import StepBasis
 from torch_tb_profiler.views.compare.tables import (
@@ -35,7 +36,6 @@ MAX_PARTS = 500
 """Largest parts of one device and grouping that are compared; the others are one."""
 
 OTHERS = "<others>"
-EARLIER = "<allocated before the recording>"
 NO_STACK = "<no call stack recorded>"
 OPERATOR, MODULE, STACK = "operator", "module", "call stack"
 _MEASURES = (Measure("size_bytes", "Size", "bytes"),)
@@ -103,7 +103,7 @@ def _parts(basis: StepBasis) -> dict[Part, int]:
                 sizes[labels.texts[code]] += size
             rest = total - sum(sizes.values())
             if rest > 0:
-                sizes[EARLIER] += rest
+                sizes[BEFORE_RECORDING] += rest
             parts |= _largest(device.label, grouping, sizes)
     return parts
 

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views.answering import (
-    counted,
-    joined,
-    percent,
-    quoted,
-    rows_of,
-    top_row,
-    value_of,
-)
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import counted, joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -27,8 +19,8 @@ def _graphs(view: View) -> str | None:
     text = counted(launches, "graph launch", "graph launches")
     share, gaps = (value_of(view, key) for key in ("graph_time_pct", "graph_gaps_pct"))
     if share is not None:
-        text += f" run{'s' if launches == 1 else ''} {percent(share)} of the GPU time"
-    return f"{text}, with gaps of {percent(gaps)} inside." if gaps is not None else f"{text}."
+        text += f" run{'s' if launches == 1 else ''} {percent_text(share)} of the GPU time"
+    return f"{text}, with gaps of {percent_text(gaps)} inside." if gaps is not None else f"{text}."
 
 
 def _compilations(view: View) -> str | None:
@@ -47,5 +39,5 @@ def _triton(view: View) -> str | None:
     first = top_row(rows_of(view, "triton_kernels"), "total_us")
     if first is None:
         return None
-    share = percent(first["total_pct"])
+    share = percent_text(first["total_pct"])
     return f"{quoted(first['name'])} takes {share} of the time of generated kernels."

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views.answering import counted, percent, rows_of, top_row
-from torch_tb_profiler.views.scales import duration_text, size_text
+from torch_tb_profiler.views.answering import counted, rows_of, top_row
+from torch_tb_profiler.views.scales import duration_text, percent_text, size_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -13,7 +13,7 @@ def answer(view: View) -> str | None:
     first = top_row(rows_of(view, "copies_by_kind"), "total_us")
     if not copying or first is None:
         return None
-    alone = f"in {percent(100 * exposed / copying)} of that time no kernel runs"
+    alone = f"in {percent_text(100 * exposed / copying)} of that time no kernel runs"
     alone = "no kernel runs meanwhile" if exposed == copying else alone
     amount = counted(first["calls"], "copy", "copies")
     if first["total_bytes"]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.idle.critical_path.parts import PathPart
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row
 from torch_tb_profiler.views.critical_path.columns import TITLES
+from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -20,7 +21,7 @@ def answer(view: View) -> str | None:
     shown = shown.sort("path_us", descending=True, maintain_order=True).head(2)
     shares = dict(shown.select("title", "pct").iter_rows())
     unknown = shares.pop(TITLES[PathPart.UNKNOWN], None)
-    parts = [f"{_inside(title)} ({percent(pct)})" for title, pct in shares.items()]
+    parts = [f"{_inside(title)} ({percent_text(pct)})" for title, pct in shares.items()]
     return joined(
         (
             f"The critical path is mostly {' and '.join(parts)}." if parts else None,
@@ -33,7 +34,9 @@ def answer(view: View) -> str | None:
 def _not_recorded(unknown: float | None) -> str | None:
     if unknown is None:
         return None
-    return f"For {percent(unknown)} of it, the recording does not show what the step waits for."
+    return (
+        f"For {percent_text(unknown)} of it, the recording does not show what the step waits for."
+    )
 
 
 def _inside(title: str) -> str:
@@ -47,5 +50,5 @@ def _what_if(rows: pl.DataFrame) -> str | None:
     best = top_row(rows, "halve_us", is_known, pl.col("halve_pct") >= 0.05)
     if best is None:
         return None
-    saved = percent(best["halve_pct"])
+    saved = percent_text(best["halve_pct"])
     return f"With {quoted(best['name'])} twice as fast the step would be {saved} shorter (est.)."

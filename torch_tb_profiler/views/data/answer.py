@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import counted, joined, percent, rows_of, value_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import counted, joined, rows_of, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 _QUEUES = ("device", "host")
@@ -21,7 +21,7 @@ def _wait(view: View) -> str | None:
     share = value_of(view, "wait_pct")
     if share is None:
         return None
-    text = f"The host waits for data for {percent(share)} of its time"
+    text = f"The host waits for data for {percent_text(share)} of its time"
     rows = rows_of(view, "waits")
     waits = rows["wait_us"].drop_nulls() if rows.height else pl.Series(dtype=pl.Float64)
     mean = waits.mean()
@@ -34,7 +34,7 @@ def _queues(view: View) -> str | None:
     for name in _QUEUES:
         share = value_of(view, f"{name}_queue_empty_pct")
         if share is not None:
-            return f"The {name} queue is empty for {percent(share)} of the batches."
+            return f"The {name} queue is empty for {percent_text(share)} of the batches."
     waited = value_of(view, "steps_waited")
     return None if waited is None else f"{counted(waited, 'step')} waited for data."
 

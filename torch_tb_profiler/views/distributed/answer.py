@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 _PARTS = ("computation_us", "overlap_us", "communication_us", "other_us")
@@ -31,7 +31,7 @@ def _exposed(rows: pl.DataFrame) -> str | None:
     lowest, highest = shares["pct"].min(), shares["pct"].max()
     assert isinstance(lowest, float)
     assert isinstance(highest, float)
-    least, most = percent(lowest), percent(highest)
+    least, most = percent_text(lowest), percent_text(highest)
     share = least if least == most else f"{least} to {most}"
     return f"Communication that nothing overlaps takes {share} of the step."
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -24,7 +24,7 @@ def _model(view: View) -> str | None:
             name, dtype = (value_of(view, each) for each in ("device_name", "peak_type"))
             peak = f"the peak of {quoted(str(name))}" if name else "the peak"
             kind = f" for {dtype}" if dtype else ""
-            return f"The model reaches {least}{percent(share)} of {peak}{kind}."
+            return f"The model reaches {least}{percent_text(share)} of {peak}{kind}."
     return None
 
 
@@ -35,7 +35,7 @@ def _largest_saving(rows: pl.DataFrame) -> str | None:
     time = duration_text(first["recoverable_us"])
     text = f"At its roofline limit, {quoted(first['name'])} would save {time} of GPU time (est.)"
     share = first["roof_pct"]
-    return f"{text}: it runs at {percent(share)} of that limit." if share else f"{text}."
+    return f"{text}: it runs at {percent_text(share)} of that limit." if share else f"{text}."
 
 
 def _largest(rows: pl.DataFrame) -> str | None:
@@ -43,7 +43,7 @@ def _largest(rows: pl.DataFrame) -> str | None:
     first = top_row(rows, "device_time_pct")
     if first is None:
         return None
-    share = percent(first["device_time_pct"])
+    share = percent_text(first["device_time_pct"])
     return f"{quoted(first['name'])} takes {share} of the GPU time; its limit is unknown."
 
 

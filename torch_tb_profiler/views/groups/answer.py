@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 _NOUNS = {"modules": "modules", "ranges": "ranges", "call_stacks": "frames"}
@@ -23,13 +23,13 @@ def answer(view: View) -> str | None:
     for side, word in (("gpu", "GPU"), ("cpu", "host")):
         row = top_row(leaves, f"{side}_total_us")
         if row is not None:
-            share = f" ({percent(row['gpu_pct'])})" if side == "gpu" and row["gpu_pct"] else ""
+            share = f" ({percent_text(row['gpu_pct'])})" if side == "gpu" and row["gpu_pct"] else ""
             time = duration_text(row[f"{side}_total_us"])
             name = quoted(row["name"])
             return joined(
                 (
                     f"Of the innermost {noun}, {name} takes the most {word} time: {time}{share}.",
-                    f"{percent(outside)} of the GPU time is outside all {noun}."
+                    f"{percent_text(outside)} of the GPU time is outside all {noun}."
                     if outside >= 0.05
                     else None,
                 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.knowledge.idle import idle_file
-from torch_tb_profiler.views.answering import percent, rows_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import rows_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -21,7 +21,7 @@ def answer(view: View) -> str | None:
     if not shares:
         return None
     subject = "The GPU is" if len(shares) == 1 else f"The {len(shares)} GPUs are"
-    least, most = percent(shares[0]), percent(shares[-1])
+    least, most = percent_text(shares[0]), percent_text(shares[-1])
     text = f"{subject} idle {least if least == most else f'{least} to {most}'} of the time"
     causes = rows_of(view, "causes").filter(pl.col("total_us") > 0)
     if causes.height:

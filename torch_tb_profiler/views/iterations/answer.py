@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import counted, joined, percent, rows_of, value_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import counted, joined, rows_of, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 _KERNELS = ("tensor_core_us", "other_kernels_us")
@@ -22,7 +22,7 @@ def answer(view: View) -> str | None:
     if rows.height == 1:
         return joined((f"{number} takes {duration_text(mean)}.", _kernels(rows)))
     variation = value_of(view, "iteration_variation_pct")
-    spread = "" if variation is None else f" ± {percent(variation)}"
+    spread = "" if variation is None else f" ± {percent_text(variation)}"
     slowest = rows.sort("duration_us", descending=True, maintain_order=True).row(0, named=True)
     text = f"{number} take {duration_text(mean)}{spread} on average; the slowest is "
     text += f"{slowest['iteration']} ({duration_text(slowest['duration_us'])})."
@@ -35,5 +35,5 @@ def _kernels(rows: pl.DataFrame) -> str | None:
     kernels = sum(float(rows[key].sum()) for key in _KERNELS)
     if rows["other_kernels_us"].null_count() or not whole or not kernels:
         return None
-    text = f"Kernels run in {percent(100 * kernels / whole)} of the time"
-    return f"{text}; in {percent(100 * host / whole)} only the host works."
+    text = f"Kernels run in {percent_text(100 * kernels / whole)} of the time"
+    return f"{text}; in {percent_text(100 * host / whole)} only the host works."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from torch_tb_profiler.views.answering import joined, largest_part, percent, rows_of, value_of
+from torch_tb_profiler.views.answering import joined, largest_part, rows_of, value_of
+from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -25,5 +26,9 @@ def _matrix_units(view: View) -> str | None:
     least, most = (value_of(view, f"tensor_core_time_{end}_pct") for end in ("min", "max"))
     if least is None or most is None or most - least > 50:
         return None
-    share = percent(least) if most - least < 0.1 else f"{percent(least)} to {percent(most)}"
+    share = (
+        percent_text(least)
+        if most - least < 0.1
+        else f"{percent_text(least)} to {percent_text(most)}"
+    )
     return f"Tensor Cores run {share} of the kernel time."

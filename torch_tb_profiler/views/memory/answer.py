@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import (
-    counted,
-    joined,
-    percent,
-    quoted,
-    rows_of,
-    top_row,
-    value_of,
-)
-from torch_tb_profiler.views.scales import duration_text, size_text
+from torch_tb_profiler.views.answering import counted, joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text, size_text
 from torch_tb_profiler.views.schema import View
 
 HOST = "CPU"
@@ -44,9 +36,9 @@ def _category(view: View, device: str) -> str:
             return (
                 ""  # nothing is known of any of it, as in a snapshot: other tabs say who holds it
             )
-        return f"; what holds {percent(first['share_pct'])} of it is unknown"
+        return f"; what holds {percent_text(first['share_pct'])} of it is unknown"
     name = first["category"].replace("_", " ")
-    return f"; {percent(first['share_pct'])} of it is {name} memory (est.)"
+    return f"; {percent_text(first['share_pct'])} of it is {name} memory (est.)"
 
 
 def _growth(view: View, device: str) -> str | None:

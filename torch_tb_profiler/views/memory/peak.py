@@ -9,11 +9,10 @@ from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.memory.curve import MemoryCurve
 from torch_tb_profiler.analysis.memory.live_allocations import live_after
 from torch_tb_profiler.analysis.memory.records import MemoryRecords
+from torch_tb_profiler.knowledge.memory import BEFORE_RECORDING
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.views.scales import size_text
 from torch_tb_profiler.views.schema import Column, Note, TableSpec
-
-EARLIER = "<allocated before the recording>"
 
 COMPOSITION = TableSpec(
     name="peak_composition",
@@ -54,7 +53,14 @@ def composition_frame(records: MemoryRecords, curves: list[MemoryCurve]) -> pl.D
             label = records.devices[index].label
             grouped = _grouped(labels.code[live], records.size_bytes[live], total)
             rows += [
-                (label, grouping, EARLIER if code is None else labels.texts[code], size, count, pct)
+                (
+                    label,
+                    grouping,
+                    BEFORE_RECORDING if code is None else labels.texts[code],
+                    size,
+                    count,
+                    pct,
+                )
                 for code, size, count, pct in grouped
             ]
     return pl.DataFrame(rows, schema=COMPOSITION.polars_schema(), orient="row")

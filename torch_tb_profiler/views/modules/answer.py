@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -38,4 +38,4 @@ def _covered(view: View) -> str | None:
     share = value_of(view, "module_device_time_pct")
     if share is None or share > 99.95:
         return None
-    return f"{percent(100 - share)} of the GPU time is launched outside modules."
+    return f"{percent_text(100 - share)} of the GPU time is launched outside modules."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.operators.unattributed_work import UNASSOCIATED
-from torch_tb_profiler.views.answering import joined, percent, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
 OTHER = "other"
@@ -19,7 +20,7 @@ def answer(view: View) -> str | None:
     named = rows.filter(pl.col("type").is_not_null(), pl.col("pct") > 0)
     named = named.sort("pct", descending=True, maintain_order=True).head(2)
     parts = [
-        f"{quoted(_readable(row['type']))} ({percent(row['pct'])})"
+        f"{quoted(_readable(row['type']))} ({percent_text(row['pct'])})"
         for row in named.iter_rows(named=True)
     ]
     whole = "GPU time" if (named["gpu_total_us"].sum() or 0) > 0 else "host time of operators"
@@ -27,7 +28,7 @@ def answer(view: View) -> str | None:
     return joined(
         (
             f"Most {whole} goes to {' and '.join(parts)}." if parts else None,
-            f"The type of {percent(unknown)} of the operators' time is unknown."
+            f"The type of {percent_text(unknown)} of the operators' time is unknown."
             if unknown >= 0.05
             else None,
         )
@@ -46,6 +47,6 @@ def _as_recorded(view: View) -> str | None:
     first = top_row(rows_of(view, "recorded_types"), "total_us")
     if first is None:
         return None
-    share = "" if first["pct"] is None else f" ({percent(first['pct'])})"
+    share = "" if first["pct"] is None else f" ({percent_text(first['pct'])})"
     name, unit = quoted(first["type"] or "unknown"), quoted(first["unit"] or "one unit")
     return f"As {quoted(first['source'])} sums them, {name} on {unit} takes the most time{share}."

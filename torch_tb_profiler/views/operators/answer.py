@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import joined, largest_part, percent, rows_of, value_of
+from torch_tb_profiler.views.answering import joined, largest_part, rows_of, value_of
+from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
 
@@ -18,5 +19,5 @@ def answer(view: View) -> str | None:
     rows = rows_of(view, "operators").filter(pl.col("kind") != "unlinked")
     outside_text = None
     if on_device and outside is not None and outside < 99:
-        outside_text = f"{percent(100 - outside)} of the GPU time belongs to no operator."
+        outside_text = f"{percent_text(100 - outside)} of the GPU time belongs to no operator."
     return joined((largest_part(rows, name="name", time=time, whole=whole), outside_text))

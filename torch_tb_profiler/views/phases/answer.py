@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import percent, rows_of
+from torch_tb_profiler.views.answering import rows_of
 from torch_tb_profiler.views.phases.step_trace import MEAN
-from torch_tb_profiler.views.scales import duration_text
+from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
 _PARTS = {
@@ -27,7 +27,7 @@ def answer(view: View) -> str | None:
         mean = means.row(0, named=True)
         shares = {text: mean[f"{key}_pct"] for key, text in _PARTS.items()}
         known = sorted(((pct or 0, text) for text, pct in shares.items()), reverse=True)
-        parts = [f"{percent(pct)} {text}" for pct, text in known if pct >= 0.05]
+        parts = [f"{percent_text(pct)} {text}" for pct, text in known if pct >= 0.05]
         return f"The mean step takes {duration_text(mean['total_us'])}: {', '.join(parts)}."
     phases = rows_of(view, "phases")
     known_phases = phases.filter(
@@ -37,7 +37,7 @@ def answer(view: View) -> str | None:
         return "The recording does not show which part of a step is forward or backward."
     ordered = known_phases.sort("cpu_pct", descending=True, maintain_order=True)
     parts = [
-        f"{_PHASES.get(row['phase'], row['phase'])} takes {percent(row['cpu_pct'])}"
+        f"{_PHASES.get(row['phase'], row['phase'])} takes {percent_text(row['cpu_pct'])}"
         for row in ordered.iter_rows(named=True)
     ]
     return f"On the host, {', '.join(parts)} of the steps."

@@ -7,8 +7,9 @@ import re
 import polars as pl
 
 from torch_tb_profiler.knowledge.resources import resources_file
-from torch_tb_profiler.views.answering import percent, quoted, rows_of
+from torch_tb_profiler.views.answering import quoted, rows_of
 from torch_tb_profiler.views.resources.measured import RECORDING
+from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
 MOST = 3
@@ -47,6 +48,6 @@ def _value(row: dict[str, object]) -> str:
     mean, unit = row["mean"], row["unit"]
     assert isinstance(mean, float)
     if unit == "%":
-        return percent(mean)
+        return percent_text(mean)
     shown = f"{mean:,.0f}" if abs(mean) >= 100 else f"{mean:.3g}"
     return f"{shown} {unit}" if unit else shown

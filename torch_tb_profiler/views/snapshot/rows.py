@@ -6,6 +6,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.memory.snapshot.moments import HOST
+from torch_tb_profiler.knowledge.memory import BEFORE_RECORDING
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
@@ -27,12 +28,7 @@ DEVICE = (
     .alias("device")
 )
 
-EARLIER = (
-    pl.when("is_earlier")
-    .then(pl.lit("<allocated before the recording>"))
-    .otherwise("frame")
-    .alias("frame")
-)
+EARLIER = pl.when("is_earlier").then(pl.lit(BEFORE_RECORDING)).otherwise("frame").alias("frame")
 """Memory without a stack has one of two reasons; often it is most of the peak, so this one is a
 row of its own."""
 
