@@ -3,8 +3,10 @@ that are left and how much is not."""
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -130,6 +132,18 @@ def test_no_database(head: bytes, code: str, tmp_path: Path) -> None:
         Database.open(str(path), "a.sqlite").tables["t"]
     assert caught.value.code == code
     assert caught.value.hint
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of Unix")
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink(path, path)])
+def test_what_is_no_file_is_no_journal(
+    whole: bytes, tmp_path: Path, make: Callable[[str], None]
+) -> None:
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(whole)
+    make(f"{path}-wal")  # reading a pipe would wait for a writer
+    with Database.open(str(path), "a.sqlite") as database:
+        assert database.tables
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-journal"])

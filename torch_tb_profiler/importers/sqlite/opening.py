@@ -25,6 +25,7 @@ ENCODINGS = (*UTF_8, 2, 3)
 RANDOM_BITS = 0.9
 """Share of the highest possible entropy (bits per byte) above which bytes count as encrypted."""
 
+JOURNAL_HEAD_BYTES = 28
 COMPANIONS = ("-wal", "-journal")
 """Endings of the files with changes that a program has not yet written to the database."""
 
@@ -138,13 +139,7 @@ def _is_random(head: bytes) -> bool:
 
 def _refuse_unfinished(path: str, name: str) -> None:
     for ending in COMPANIONS:
-        companion = path + ending
-        try:
-            with open(companion, "rb") as file:
-                is_used = any(file.read(28))  # a finished journal is empty or zeroed
-        except FileNotFoundError:
-            continue
-        if is_used:
+        if _is_used(path + ending):
             raise TraceFormatError(
                 "unfinished_database",
                 f"{name} has a companion file '{ending}': a program had not yet written "
@@ -152,3 +147,18 @@ def _refuse_unfinished(path: str, name: str) -> None:
                 "Export again, or run 'PRAGMA wal_checkpoint(TRUNCATE)' where it was written and "
                 "copy it again.",
             )
+
+
+def _is_used(companion: str) -> bool:
+    """Whether a companion is a file with content: a finished journal is empty or zeroed.
+
+    A folder, a pipe (whose opening would wait for a writer) or a device is no journal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not os.path.isfile(companion):
+        return False
+    descriptor = os.open(companion, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:
+        return any(file.read(JOURNAL_HEAD_BYTES))
