@@ -1,11 +1,11 @@
-"""Cases: names of traces and of other files; directly named files; natural order."""
+"""Cases: names of traces and of other files; directly named files; natural order; equal names."""
 
 from __future__ import annotations
 
 import pytest
 
 from torch_tb_profiler.importers import trace_names
-from torch_tb_profiler.storage.names import TraceName, natural_key, run_order
+from torch_tb_profiler.storage.names import DistinctNames, TraceName, natural_key, run_order
 
 NAMES = trace_names()
 
@@ -73,3 +73,21 @@ def test_captures_of_graphs_are_listed_behind_the_traces_that_replay_them() -> N
         "capture_traces",
         "capture_traces/bs_8",
     ]
+
+
+def test_equal_names_get_endings_and_each_ending_is_tried_once() -> None:
+    taken, tried = {"a", "b+"}, 0
+
+    def is_taken(name: str) -> bool:
+        nonlocal tried
+        tried += 1
+        return name in taken
+
+    distinct = DistinctNames()
+    chosen = []
+    for name in ["a", "b", "b", "a", "a", *["c"] * 1000]:
+        chosen.append(distinct.choose(name, name, is_taken))
+        taken.add(chosen[-1])
+    assert chosen[:8] == ["a+", "b", "b+2", "a+2", "a+3", "c", "c+", "c+2"]
+    assert len(set(chosen)) == len(chosen)
+    assert tried < 2 * len(chosen) + 10

@@ -24,6 +24,7 @@ from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.names import DistinctNames
 from torch_tb_profiler.storage.skipped_files import MAX_LISTED, NOT_A_TRACE, SkippedFile
 
 __all__ = ["Catalog", "Contents", "Outage", "TraceRoot"]
@@ -250,7 +251,7 @@ def _merged(watched: Sequence[WatchedRoot], variants: Mapping[str, str]) -> Cont
     undecided = 0
     skipped: list[SkippedFile] = []
     counts: Counter[str] = Counter()
-    is_single = len(watched) == 1
+    is_single, distinct = len(watched) == 1, DistinctNames()
     for each in watched:
         result, problem = each.result, each.problem or problem
         discovery = result.discovery
@@ -265,7 +266,7 @@ def _merged(watched: Sequence[WatchedRoot], variants: Mapping[str, str]) -> Cont
         listed = discovery.skipped.listed
         skipped += [replace(one, name=f"{prefix}{one.name}") for one in listed]
         for file in discovery.files:
-            shown = _shown(file, each.shown_name, runs, is_single=is_single)
+            shown = _shown(file, each.shown_name, runs, distinct, is_single=is_single)
             variant = variants.get(shown.location.url)
             if variant is not None:
                 shown = replace(shown, location=replace(shown.location, variant=variant))
@@ -281,9 +282,14 @@ def _merged(watched: Sequence[WatchedRoot], variants: Mapping[str, str]) -> Cont
     )
 
 
-def _shown(file: SpanFile, root: str, runs: Runs, *, is_single: bool) -> SpanFile:
+def _shown(
+    file: SpanFile, root: str, runs: Runs, distinct: DistinctNames, *, is_single: bool
+) -> SpanFile:
     """``file`` under a run name that distinguishes its root from the others."""
     run = file.run if is_single else f"{root}/{file.run}"
-    while file.span in runs.get(run, {}).get(file.worker, {}):
-        run += "+"
+    run = distinct.choose(
+        run,
+        (run, file.worker, file.span),
+        lambda name: file.span in runs.get(name, {}).get(file.worker, {}),
+    )
     return replace(file, run=run, path=file.path if is_single else f"{root}/{file.path}")

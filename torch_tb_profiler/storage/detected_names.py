@@ -100,12 +100,12 @@ def assign_runs(
         plain = [key for key, name in groups.items() if name.is_plain]
         own_group = min(plain, key=lambda key: (not key[0], key[1]), default=None)
     runs: dict[tuple[bool, str], str] = {} if own_group is None else {own_group: folder}
-    used = {*existing, *runs.values()}
+    used = set(runs.values())
     for key in sorted(groups):
         if key in runs:
             continue
         run = f"{folder}/{key[1] or 'ranks'}" if folder else key[1] or "ranks"
-        while run in used:
+        while run in used or run in existing:
             run += "+"
         used.add(run)
         runs[key] = run

@@ -31,7 +31,13 @@ from torch_tb_profiler.storage.file_completeness import CompletenessTracker
 from torch_tb_profiler.storage.format_detection import UNREADABLE, FormatDetection, FormatScanner
 from torch_tb_profiler.storage.local_walk import LocalWalk
 from torch_tb_profiler.storage.locations import Location, file_state, valid_text
-from torch_tb_profiler.storage.names import TraceName, TraceNames, natural_key, run_order
+from torch_tb_profiler.storage.names import (
+    DistinctNames,
+    TraceName,
+    TraceNames,
+    natural_key,
+    run_order,
+)
 from torch_tb_profiler.storage.remote_walk import (
     check_bucket,
     classify_objects,
@@ -231,7 +237,7 @@ class _RunAssembly(Struct, frozen=True):
             )
             for entry, detection in detected
         ]
-        runs = assign_runs(folder, set(names), set(by_run))
+        runs = assign_runs(folder, set(names), by_run.keys())
         for (entry, detection), name in zip(detected, names, strict=True):
             candidate, run = entry.candidate, runs[name]
             trace_name = TraceName(name.worker, None, detection.format)
@@ -360,12 +366,12 @@ def _disambiguate(span: str, traces: list[NamedTrace]) -> Iterator[tuple[str, Na
     """Distinct span names for traces of one worker and stamp; the uncompressed one comes first and
     keeps the plain name."""
     taken: set[str] = set()
+    distinct = DistinctNames()
     for trace in sorted(traces, key=lambda trace: trace.location.path):
         name = span
         if name in taken:
             name = f"{span}-gz" if trace.location.path.endswith(".gz") else f"{span}-2"
-        while name in taken:
-            name += "+"
+        name = distinct.choose(name, name, taken.__contains__)
         taken.add(name)
         yield name, trace
 

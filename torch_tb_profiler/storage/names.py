@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from msgspec import Struct
 
@@ -189,3 +189,34 @@ def natural_key(text: str) -> NaturalKey:
         digits = parts[index + 1].lstrip("0") if index + 1 < len(parts) else ""
         key.append((parts[index], len(digits), digits))
     return (*key, ("", 0, text))
+
+
+class DistinctNames:
+    """Gives equal names endings: ``+``, then ``+2``, ``+3`` and so on.
+
+    Names that are equal only because their bytes are no text may be many: each ending is tried
+    once.
+    """
+
+    def __init__(self) -> None:
+        self._repeats: dict[Hashable, int] = {}
+
+    def choose(self, name: str, key: Hashable, is_taken: Callable[[str], bool]) -> str:
+        """``name``, with an ending if it is taken.
+
+        Args:
+            name: The name.
+            key: What the name and its scope are; equal keys share their endings.
+            is_taken: Whether a name is in use.
+        """
+        repeats = self._repeats.get(key, 0)
+        chosen = f"{name}{_ending(repeats)}"
+        while is_taken(chosen):
+            repeats += 1
+            chosen = f"{name}{_ending(repeats)}"
+        self._repeats[key] = repeats
+        return chosen
+
+
+def _ending(repeats: int) -> str:
+    return "+" * repeats if repeats < 2 else f"+{repeats}"

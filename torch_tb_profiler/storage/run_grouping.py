@@ -60,9 +60,10 @@ def _companions(
     known = list(names)
     for ending, other in replaces:
         stems = {name.removesuffix(ending): name for name in known if name.endswith(ending)}
+        detailed = set(stems.values())
         for name in known:
             stem = name.removesuffix(other)
-            if name.endswith(other) and name not in stems.values() and stem in stems:
+            if name.endswith(other) and name not in detailed and stem in stems:
                 yield name, stems[stem]
 
 
