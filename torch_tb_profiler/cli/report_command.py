@@ -14,13 +14,13 @@ from torch_tb_profiler.cli.exits import (
 )
 from torch_tb_profiler.cli.file_names import AnswerName, file_stems
 from torch_tb_profiler.cli.output import output_for, writing_errors
+from torch_tb_profiler.cli.prefetching import Prefetcher
 from torch_tb_profiler.cli.sinks import Sink, make_sink, split_names
 from torch_tb_profiler.cli.summary_options import refuse_without_effect
 from torch_tb_profiler.cli.tasks import (
     Task,
     chosen_views,
     perform,
-    prefetch,
     print_failure,
     report_tasks,
     tables_of,
@@ -121,8 +121,9 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
     """
     code, answered = DONE, 0
     shown_notes: set[str] = set()
+    prefetcher = Prefetcher(tasks)
     for number, task in enumerate(tasks):
-        prefetch(tasks[number:])
+        prefetcher.advance(number)
         for note in task.catalog.contents().notes if task.catalog else ():
             if note not in shown_notes:
                 shown_notes.add(note)

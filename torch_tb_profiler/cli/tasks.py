@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from contextlib import suppress
 
 from msgspec import Struct
 
@@ -36,9 +35,6 @@ from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.spec import ViewSpec
 
 ALL_VIEWS = "all"
-AHEAD_BYTES = 256 << 20
-"""Total size of small files that are parsed in advance; they stay in memory."""
-
 _FOR_ONE_TABLE = ("table", "sort", "filter", "offset", "limit")
 
 
@@ -145,24 +141,6 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
             order = order_for_all(spec, arguments)
             tasks.append(Task(spec, request, catalog, skips_missing, order=order))
     return tasks
-
-
-def prefetch(tasks: Sequence[Task]) -> None:
-    """Start to parse the traces of the next tasks: as many as run in parallel, and further small
-    ones, so that no core is idle while views are computed."""
-    requested: dict[str, int] = {}
-    for task in tasks:
-        if task.catalog is None or task.request is None or task.spec is None:
-            continue
-        store, about = task.catalog.store, task.request.subject
-        if task.spec.scope == "run":
-            return  # the view requests all its workers itself
-        with suppress(LoadingError):
-            file = task.catalog.file(about.run, about.worker, about.span)
-            store.request(file)
-            requested[file.location.url] = file.state.size_bytes
-        if len(requested) > store.files_at_once and sum(requested.values()) > AHEAD_BYTES:
-            return
 
 
 def tables_of(spec: ViewSpec, arguments: Namespace) -> list[str]:

@@ -132,8 +132,10 @@ class OpenTraces:
         The most recently used trace keeps its derived values as long as the others are within the
         limit, otherwise every request to a trace larger than the limit would start from scratch.
         """
+        if self.used_bytes <= self._limit_bytes:
+            return
         open_entries = [entry for entry in self.entries.values() if entry.trace is not None]
-        if self.used_bytes <= self._limit_bytes or not open_entries:
+        if not open_entries:
             return
         last = open_entries.pop()
         ranks = self._requests.ranks()
