@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated, trace_of
 from tests.helpers.traces import Event, annotation, call, columns, frame, kernel, op, trace
 from tests.helpers.traces import step as step_event
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.categories import (
     DEVICE_WORK_CATEGORIES,
@@ -372,7 +374,8 @@ def test_memory_events_of_a_snapshot_extend_it_beyond_its_user_ranges() -> None:
     assert (ranged.meta.start_ns, ranged.meta.end_ns) == (plain.meta.start_ns, plain.meta.end_ns)
 
 
-def test_a_deep_trace_is_summed_without_recursion() -> None:
+def test_a_deep_trace_is_summed_without_recursion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "levels=20000,nested=1e9")
     depth = 10_000
     ops = [op(f"level {i % 7}", i, 2 * (depth - i), ext=i + 1) for i in range(depth)]
     launch = call("cudaLaunchKernel", depth, 0.5, corr=77_777)

@@ -188,15 +188,35 @@ def cut(columns: EventColumns, window: Window, times: RecordedTimes, name: str) 
     at_edges = is_selected & ((start_ns < window.start_ns) | (start_ns + dur_ns > window.end_ns))
     columns.quality.add("part_read", 1, _described(window, times))
     columns.quality.add("part_edges", int(at_edges.sum()))
-    launch, owner = (
+    _renumber_links(columns, is_selected)
+    _clip_spans(tables["slices"], window)
+    tracks = used_tracks(tables, columns.tracks)
+    return replace(columns, tables=tables, tracks=tracks)
+
+
+def keep_slices(columns: EventColumns, is_selected: Bools) -> None:
+    """Leave out all slices but the selected ones, with their details and links, in place."""
+    for table in columns.tables.values():
+        of_slice = table.get("slice")
+        if table is columns.tables["slices"]:
+            rows = is_selected
+        elif of_slice is not None and len(is_selected):
+            rows = (of_slice < 0) | is_selected[np.maximum(of_slice, 0)]
+            table["slice"] = _renumbered(of_slice, is_selected)
+        else:
+            continue
+        for name in table:
+            table[name] = table[name][rows]
+    _renumber_links(columns, is_selected)
+
+
+def _renumber_links(columns: EventColumns, is_selected: Bools) -> None:
+    columns.launch, columns.owner = (
         None
         if rows is None
         else _renumbered(np.where(rows < len(is_selected), rows, ABSENT), is_selected)[is_selected]
         for rows in (columns.launch, columns.owner)
     )
-    _clip_spans(tables["slices"], window)
-    tracks = used_tracks(tables, columns.tracks)
-    return replace(columns, tables=tables, tracks=tracks, launch=launch, owner=owner)
 
 
 def _clip_spans(slices: ColumnArrays, window: Window) -> None:

@@ -85,6 +85,10 @@ def _ignore_progress(_: int) -> None:
     """The default progress callback."""
 
 
+def _never() -> bool:
+    return False
+
+
 class PieceIndexStore(Protocol):
     """Where a format keeps what it learned about the pieces of a file, from reading to reading."""
 
@@ -105,6 +109,8 @@ class Reading(Struct, frozen=True):
         read_pieces: Reads the pieces of a trace, for formats that can be split.
         index: Keeps what was learned about its pieces; None keeps nothing.
         max_part_bytes: More text than this is not decoded for a part of a recording.
+        is_over_time: Whether reading has taken too long: a reader that does not consume
+            ``Source.unpacked`` asks between two steps of its work, and stops there.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -112,6 +118,7 @@ class Reading(Struct, frozen=True):
     read_pieces: PieceReader = read_sequentially
     index: PieceIndexStore | None = None
     max_part_bytes: float = math.inf
+    is_over_time: Callable[[], bool] = _never
 
 
 class Importer(Struct, frozen=True):

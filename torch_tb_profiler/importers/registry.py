@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers import (
     ascend,
     kineto,
@@ -24,8 +25,9 @@ from torch_tb_profiler.importers import (
     snapshot,
 )
 from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.limiting import keep_within_budget
 from torch_tb_profiler.importers.protocol import Importer, Reading
-from torch_tb_profiler.importers.source import AnySource, Folder, Source
+from torch_tb_profiler.importers.source import STOPPED, AnySource, Folder, Source
 from torch_tb_profiler.importers.unrecognized import unrecognized_file
 from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.storage.format_detection import FormatDetection
@@ -45,6 +47,9 @@ FORMATS: tuple[Importer, ...] = (
     snapshot.FORMAT,
 )
 """The formats, in the order in which they are tried on a file."""
+
+_ENDS_EARLY = ("truncated", "database_truncated", "gzip_truncated")
+"""Quality notes of a file that ends in the middle: not those of a file that is not read on."""
 
 
 def trace_names() -> TraceNames:
@@ -101,18 +106,25 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
         TraceFormatError: it is not a readable trace; ``code`` is the reason.
         StorageError, OSError: it cannot be read.
     """
-    reading = reading or Reading()
+    reading = replace(reading or Reading(), is_over_time=source.is_over_time)
     try:
         with closing(source):
             columns = importer_of(source).read(source, reading)
+            columns.budget = source.budget
     except UnpackLimitError as error:
         message = f"{source.name} {error.reason}"
         raise TraceFormatError("unpacks_too_far", message, error.hint) from None
     except TraceFormatError as error:
+        if STOPPED in source.quality.counts:
+            raise _too_slow(source.name, source.budget) from error
         if error.code == "empty_file" and source.quality.counts:
             raise _unreadable(source.name) from None
         raise
     columns.quality.merge(source.quality)
+    if STOPPED in source.quality.counts:
+        for code in _ENDS_EARLY:
+            columns.quality.counts.pop(code, None)
+    keep_within_budget(columns)
     return columns
 
 
@@ -148,6 +160,15 @@ def importer_of(source: AnySource) -> Importer:
         if importer.sniff(source.head, source.name):
             return importer
     raise unrecognized_file(source.head, source.name, [importer.title for importer in FORMATS])
+
+
+def _too_slow(name: str, budget: Budget) -> TraceFormatError:
+    return TraceFormatError(
+        STOPPED,
+        f"{name} takes longer to read than any recording of its size, and holds no event up to "
+        f"there ({budget.described('cpu_s')}).",
+        "It is damaged, or made to hurt. If you trust it, raise the limit.",
+    )
 
 
 def _unreadable(name: str) -> TraceFormatError:

@@ -8,12 +8,16 @@ from contextlib import closing
 from functools import partial
 from itertools import chain
 
+from torch_tb_profiler.budget import Budget, Stopwatch
 from torch_tb_profiler.storage.decompress import GZIP_MAGIC, decompressed, in_background
 from torch_tb_profiler.storage.local_copy import LocalCopy
 from torch_tb_profiler.storage.locations import FileState, Location, list_files, read_chunks
 from torch_tb_profiler.trace.quality import QualityReport
 
 HEAD_BYTES = 4096
+STOPPED = "reading_stopped"
+"""The quality note of a file whose reading was stopped."""
+
 MAX_BLANK_BYTES = 16 << 20
 """White space at the start of a file that is skipped when its head is read."""
 
@@ -55,6 +59,8 @@ class Source:
         self.name = name
         self.path = path
         self.quality = QualityReport()
+        self._stopwatch: Stopwatch | None = None
+        self._unpacked_bytes = 0
         self._counted = _CountedChunks(chunks)
         self._head: bytes | None = None
         self._copy: LocalCopy | None = None
@@ -85,14 +91,37 @@ class Source:
         """Number of stored bytes that were consumed so far."""
         return self._counted.taken_bytes
 
+    @property
+    def budget(self) -> Budget:
+        """The limits of reading it: those of its size, or of what is read of it so far."""
+        size_bytes = 0 if self.path is None else os.path.getsize(self.path)
+        stored_bytes = max(size_bytes, self.taken_bytes)
+        return Budget(stored_bytes, max(stored_bytes, self._unpacked_bytes))
+
+    def is_over_time(self) -> bool:
+        """Whether reading took more CPU time of this thread than the budget allows, since this
+        was asked first; if so, that is noted in ``quality``, and the reader should stop."""
+        self._stopwatch = self._stopwatch or Stopwatch()
+        if not self._stopwatch.exceeds(self.budget):
+            return False
+        if STOPPED not in self.quality.counts:
+            self.quality.add(STOPPED, 1, self.budget.described("cpu_s"))
+        return True
+
     def unpacked(self) -> Generator[bytes, None, None]:
-        """The unpacked file in bounded chunks, unpacked in a background thread; call it once.
+        """The unpacked file in bounded chunks, unpacked in a background thread; call it once. It
+        ends early where reading takes too long.
 
         Raises:
             StorageError, OSError: the file cannot be read.
             UnpackLimitError: the file exceeds a limit of unpacking.
         """
-        return in_background(chain([self.head], self._unpacked))
+        with closing(in_background(chain([self.head], self._unpacked))) as chunks:
+            for chunk in chunks:
+                self._unpacked_bytes += len(chunk)
+                yield chunk
+                if self.is_over_time():
+                    return
 
     def local_path(self, progress: Callable[[int], None] = lambda _: None) -> str:
         """A local path of the unpacked content, for random access.
@@ -145,6 +174,19 @@ class Folder:
         self.path = path
         self.files = {each: partial(self._open, opener) for each, opener in files.items()}
         self._opened: list[Source] = []
+
+    @property
+    def budget(self) -> Budget:
+        """The limits of reading it: those of all files that were read."""
+        budgets = [source.budget for source in self._opened]
+        return Budget(
+            sum(budget.stored_bytes for budget in budgets),
+            sum(budget.unpacked_bytes for budget in budgets),
+        )
+
+    def is_over_time(self) -> bool:
+        """Whether reading one of its files took too long."""
+        return any(source.is_over_time() for source in self._opened)
 
     @property
     def quality(self) -> QualityReport:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from isal import isal_zlib
 from msgspec import Struct
 
+from torch_tb_profiler.budget import LIMITS
 from torch_tb_profiler.storage.environment import positive_number
 
 GZIP_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub declares an instance
@@ -29,10 +30,11 @@ which may be as short as one byte, is copied."""
 
 RATIO_VARIABLE = "TORCH_TB_PROFILER_MAX_GZIP_RATIO"
 SIZE_VARIABLE = "TORCH_TB_PROFILER_MAX_UNPACKED_GB"
-MAX_RATIO = 200.0
+_UNPACKED = LIMITS["unpacked_bytes"]
+MAX_RATIO = _UNPACKED.per_byte
 """Traces decompress to 10 to 40 times their size; a decompression bomb to a thousand times."""
-MAX_UNPACKED_GB = 100.0
-RATIO_FROM_BYTES = 64 << 20
+MAX_UNPACKED_GB = _UNPACKED.ceiling / 1e9
+RATIO_FROM_BYTES = int(_UNPACKED.floor)
 """Less than this is harmless at any ratio."""
 
 

@@ -27,9 +27,15 @@ from torch_tb_profiler.trace.detail_tables import (
     drop_impossible_measures,
 )
 from torch_tb_profiler.trace.device_numbers import unify_device_numbers
-from torch_tb_profiler.trace.devices import build_devices, build_tracks, locate_work
+from torch_tb_profiler.trace.devices import (
+    WorkLocations,
+    build_devices,
+    build_tracks,
+    locate_work,
+)
 from torch_tb_profiler.trace.info import DeviceInfo
 from torch_tb_profiler.trace.lanes import flat_lanes
+from torch_tb_profiler.trace.levels import deep_slices, leave_out
 from torch_tb_profiler.trace.links import Links, build_links
 from torch_tb_profiler.trace.model import SLICES, Trace, TraceMeta
 from torch_tb_profiler.trace.nesting import Forest, nest
@@ -57,8 +63,14 @@ class _Structure(Struct, frozen=True):
     slices: OrderedSlices
     nodes: Forest
     frames: Forest
+    ranges: Forest
     links: Links
     absorber: Int64
+
+    @property
+    def forests(self) -> tuple[Forest, ...]:
+        """How slices of hosts are nested, and ranges on devices."""
+        return self.nodes, self.frames, self.links.calls.within, self.ranges
 
 
 def build_trace(events: EventColumns) -> Trace:
@@ -70,11 +82,13 @@ def build_trace(events: EventColumns) -> Trace:
     quality = QualityReport()
     quality.merge(events.quality)
     slices = order_slices(events)
-    tracks = build_tracks(events, slices)
-    locations = locate_work(
-        slices, events.tables["device"], tracks, slices.ids_of(DEVICE_WORK_CATEGORIES)
-    )
-    structure = _structure(events, slices, locations.device_index, quality)
+    tracks, locations, structure = _structure(events, slices, quality)
+    deep = deep_slices(structure.forests, len(slices.start_ns), events.budget)
+    if deep is not None:
+        quality = QualityReport()
+        quality.merge(events.quality)
+        slices = leave_out(events, slices, deep, quality)
+        tracks, locations, structure = _structure(events, slices, quality)
     work = structure.links.work
     device_work = drop_impossible_measures(
         build_device_work(events, slices, work, locations), quality
@@ -132,14 +146,27 @@ def _memory(
 
 
 def _structure(
-    events: EventColumns, slices: OrderedSlices, device_index: Int64, quality: QualityReport
-) -> _Structure:
-    """Nest and link the slices; owners are those after absorption."""
+    events: EventColumns, slices: OrderedSlices, quality: QualityReport
+) -> tuple[pl.DataFrame, WorkLocations, _Structure]:
+    """Nest and link the slices; owners are those after absorption. With the tracks, and where the
+    work of devices ran."""
+    tracks = build_tracks(events, slices)
+    locations = locate_work(
+        slices, events.tables["device"], tracks, slices.ids_of(DEVICE_WORK_CATEGORIES)
+    )
     tolerance = events.time_unit_ns
+    ranges = nest(
+        slices, slices.ids_of((Category.DEVICE_ANNOTATION,)), tolerance, is_searchable=False
+    )
     nodes = nest(slices, slices.ids_of(NODE_CATEGORIES), tolerance)
     frames = nest(slices, slices.ids_of(PYTHON_CATEGORIES), tolerance)
     links = build_links(
-        slices, nodes, events.strings, device_index, tolerance_ns=tolerance, quality=quality
+        slices,
+        nodes,
+        events.strings,
+        locations.device_index,
+        tolerance_ns=tolerance,
+        quality=quality,
     )
     absorber = absorb(slices, nodes)
     owner = resolve(absorber, links.work.owner)
@@ -153,7 +180,7 @@ def _structure(
             else resolve(absorber, links.work.node),
         ),
     )
-    return _Structure(slices, nodes, frames, links, absorber)
+    return tracks, locations, _Structure(slices, nodes, frames, ranges, links, absorber)
 
 
 def _slice_columns(
@@ -204,7 +231,7 @@ def _tree_columns(
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Bools]]:
     """Parent, depth and lane of every slice, and the rows without a parent and without a depth;
     overlaps are counted."""
-    slices, nodes, calls = structure.slices, structure.nodes, structure.links.calls
+    slices, calls = structure.slices, structure.links.calls
     size = len(slices.start_ns)
     parent, depth, lane = (
         np.zeros(size, np.int64),
@@ -212,8 +239,7 @@ def _tree_columns(
         np.zeros(size, np.int32),
     )
     no_parent, no_depth = np.ones(size, np.bool_), np.ones(size, np.bool_)
-    ranges = nest(slices, slices.ids_of((Category.DEVICE_ANNOTATION,)), tolerance_ns)
-    for forest in (nodes, structure.frames, calls.within, ranges):
+    for forest in structure.forests:
         parent[forest.ids], depth[forest.ids] = forest.parent, forest.depth
         no_parent[forest.ids], no_depth[forest.ids] = forest.parent < 0, False
         _add_lanes(lane, forest.ids, forest.lane)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
@@ -231,6 +232,7 @@ class EventColumns(Struct):
             thread works off) stands for the operator around its start. None: the format states no
             owners.
         side: Side tables: data of the files that is not events.
+        budget: The limits of the trace.
     """
 
     format: str
@@ -244,6 +246,7 @@ class EventColumns(Struct):
     launch: Int64 | Int32 | None = None
     owner: Int64 | Int32 | None = None
     side: tuple[SideTable, ...] = ()
+    budget: Budget = Budget(0, 0)
 
 
 def empty_table(name: str) -> ColumnArrays:

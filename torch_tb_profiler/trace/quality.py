@@ -124,6 +124,17 @@ ISSUE_TEXTS: dict[str, str] = {
     "broken_message": "Messages that end in the middle of a field: everything before was read.",
     "interned_missing": "Names given by a number that the file does not define.",
     "state_lost": "Events after lost packets were left out: the meaning of their numbers is lost.",
+    "reading_stopped": "Reading took longer than any recording of this size does, and was stopped: "
+    "what was read until then is right, the rest of the file is in no number.",
+    "texts_cut": "Texts beyond the limit for all texts together were cut to 200 characters.",
+    "names_merged": "Names beyond the limit were merged, the rarest first: their digits are shown "
+    "as #, or they are '(other names)'. Their times are right.",
+    "tracks_left_out": "Threads and streams beyond the limit were left out, those with the fewest "
+    "events first; what is on the others is right.",
+    "levels_left_out": "Slices nested deeper than the limit that contain others were left out: "
+    "their time counts for the slice around them. What is above is right.",
+    "stacks_cut": "Call stacks with more frames than the limit were cut: the outermost frames are "
+    "left out.",
     "no_steps": "The recording has no steps; all of it counts as one step.",
     "ascend_link_differs": "Device rows that a flow arrow of the file links to another operator "
     "than the calls and queues in between; the calls count.",

@@ -196,6 +196,9 @@ def _merge(
     for piece, batch in stream:
         merger.add(batch)
         reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))
+        if reading.is_over_time():
+            pieces.is_stopped = True
+            return None
         if batch.tail is not None:
             pieces.is_stopped = True
             in_flight = (piece for piece, _ in stream)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_tb_profiler._version import __version__
+from torch_tb_profiler.budget import limits_variant
 from torch_tb_profiler.importers import (
     PieceIndexStore,
     PieceReader,
@@ -184,7 +185,7 @@ def wait_until_cached() -> None:
 
 def trace_key(location: Location, state: FileState, part: str = "") -> str:
     """The cache key of a file's trace, or of another ``part`` derived from it."""
-    maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}{location.variant}"
+    maker = f"{TRACE_SCHEMA_VERSION}/{__version__}{part}{location.variant}{limits_variant()}"
     return cache_key(location.url, state.version, str(state.size_bytes), maker)
 
 
