@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ from fault_scene import (
     LIMIT_S,
     NotHereError,
     Scene,
+    answered,
     awaited,
     descendants,
     has_no_crash,
@@ -28,6 +30,11 @@ from fault_scene import (
 RANKS = 4
 MEMORY_BYTES = 230_000_000
 """Enough for a server and small traces, and not for reading a large one."""
+
+ADDRESS_SPACES_MB = (300, 400, 500, 700, 1000, 1500, 2000)
+ENOUGH_MB = 1000
+NO_MEMORY = ("out_of_memory", "no_room", "worker_died")
+SMALL = "h100_bert_small"
 
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -85,15 +92,54 @@ def killed_server(scene: Scene) -> None:
 def out_of_memory(scene: Scene) -> None:
     """A control group has no room for reading one of two traces."""
     scene.add_large(12)
-    small = "h100_bert_small"
-    scene.add(small)
+    scene.add(SMALL)
     with _memory_limit(MEMORY_BYTES) as before, scene.server(before=before) as server:
-        assert server.get(f"view/overview?run={small}")[0] == 200
+        assert server.get(f"view/overview?run={SMALL}")[0] == 200
         status, answer = server.get("view/overview?run=large")
         assert status == 422, f"{status}: {str(answer)[:300]}"
         assert answer["error"]["hint"], answer
-        assert server.get(f"view/operators?run={small}")[0] == 200
+        assert server.get(f"view/operators?run={SMALL}")[0] == 200
         has_no_crash(server.log)
+
+
+def small_address_space(scene: Scene) -> None:
+    """``ulimit -v``: in each of several sizes the command and the server have the right answer, or
+    say that memory is short."""
+    scene.add(SMALL)
+    scene.add_large(1)
+    truth = scene.truth()
+    for limit_mb in ADDRESS_SPACES_MB:
+        before = ["sh", "-c", f'ulimit -v {limit_mb << 10} && exec "$0" "$@"']
+        for options in (("--no-cache",), ("--no-cache", "--workers", "1")):
+            ended = scene.report(*options, before=before)
+            has_no_crash(ended.err)
+            assert ended.code in (0, 3), f"{limit_mb} MB: {ended.code}: {ended.err[-2000:]}"
+            if ended.code == 0:
+                assert json.loads(ended.out) == truth, f"{limit_mb} MB: other numbers"
+            else:
+                assert "memory" in ended.err, ended.err[-2000:]
+                assert limit_mb < ENOUGH_MB, f"{limit_mb} MB: {ended.err[-2000:]}"
+        _serves_or_says_so(scene, before)
+
+
+def _serves_or_says_so(scene: Scene, before: list[str]) -> None:
+    """A server answers, or says that memory is short, or ends with exit code 3."""
+    process = scene.begin("serve", str(scene.traces), "--port", "0", before=before)
+    try:
+        assert process.stdout is not None
+        address = re.search(rb"http://[^/\s]*:(\d+)", process.stdout.readline())
+        if address is not None:
+            for run in (SMALL, "large"):
+                status, answer = answered(int(address[1]), f"view/overview?run={run}")
+                is_short = status == 422 and answer["error"]["code"] in NO_MEMORY
+                assert status in (0, 200) or is_short, f"{status}: {str(answer)[:300]}"
+                if status == 0:
+                    assert process.wait(LIMIT_S) == 3
+    finally:
+        process.terminate()
+        out, err = process.communicate(timeout=LIMIT_S)
+    has_no_crash(err.decode(errors="replace"))
+    assert address is not None or process.returncode == 3, f"{process.returncode}: {out!r} {err!r}"
 
 
 def _reader_of(pid: int, paths: list[Path]) -> int | None:

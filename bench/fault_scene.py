@@ -168,26 +168,39 @@ class Server:
     def ask(self, path: str) -> None:
         """Send a question, whatever becomes of it."""
         with suppress(OSError, http.client.HTTPException):
-            self._once(path)
+            _once(self.port, path)
 
     def get(self, path: str) -> tuple[int, Any]:
         """Status and JSON of one answer, as soon as the trace is parsed."""
-        give_up_s = time.monotonic() + LIMIT_S
-        while time.monotonic() < give_up_s:
-            status, body = self._once(path)
-            if status not in (202, 503):
-                return status, json.loads(body)
-            time.sleep(0.05)
-        raise AssertionError(f"{path} was not answered within {LIMIT_S} s")
+        return _awaited_answer(self.port, path)
 
-    def _once(self, path: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
-        try:
-            connection.request("GET", f"/api/{path}")
-            response = connection.getresponse()
-            return response.status, response.read()
-        finally:
-            connection.close()
+
+def answered(port: int, path: str) -> tuple[int, Any]:
+    """As :meth:`Server.get`; status 0 where the server is gone."""
+    try:
+        return _awaited_answer(port, path)
+    except (OSError, http.client.HTTPException):
+        return 0, None
+
+
+def _awaited_answer(port: int, path: str) -> tuple[int, Any]:
+    give_up_s = time.monotonic() + LIMIT_S
+    while time.monotonic() < give_up_s:
+        status, body = _once(port, path)
+        if status not in (202, 503):
+            return status, json.loads(body)
+        time.sleep(0.05)
+    raise AssertionError(f"{path} was not answered within {LIMIT_S} s")
+
+
+def _once(port: int, path: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    try:
+        connection.request("GET", f"/api/{path}")
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
 
 
 @contextmanager

@@ -107,6 +107,11 @@ FAULTS = (
         processes.out_of_memory,
     ),
     Fault(
+        "small address space (`ulimit -v`, 300 MB to 2 GB)",
+        "the right answer, or exit code 3 and a hint; from 1 GB on the answer",
+        processes.small_address_space,
+    ),
+    Fault(
         "clock set back by two days", "answers are right; the cache serves", folders.clock_set_back
     ),
     Fault(

@@ -244,6 +244,27 @@ def test_internal_errors_show_no_details(client: Client, monkeypatch: pytest.Mon
     assert response.json["error"]["code"] == "internal"
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [(MemoryError, 422, "out_of_memory"), (pl.exceptions.PanicException, 500, "internal")],
+)
+def test_lack_of_memory_and_panics_are_answers(
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException],
+    status: int,
+    code: str,
+) -> None:
+    def faulty(_trace: Trace, _selection: Selection) -> View:
+        raise error("of polars")
+
+    use_views(monkeypatch, ViewSpec("faulty", "F", "?", "trace", (EVENTS,), faulty))
+    response = get(client, "/api/view/faulty")
+    assert response.json is not None
+    assert (response.status_code, response.json["error"]["code"]) == (status, code)
+    assert (response.json["error"]["hint"] or "").endswith(".")
+
+
 @pytest.mark.parametrize("url", ["/", "/api/about", "/api/nope", "/api/download?run=run+a"])
 def test_every_answer_has_security_headers(client: Client, url: str) -> None:
     headers = client.get(url).headers

@@ -18,7 +18,14 @@ from importlib import import_module
 from torch_tb_profiler.cli.arguments import make_parser
 from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, BY_SIGNAL, DONE, INTERRUPTED
 from torch_tb_profiler.cli.interrupts import Interrupts, kill_self
+from torch_tb_profiler.cli.supervision import out_of_memory, supervised
+from torch_tb_profiler.loading.processes.address_space import (
+    is_out_of_memory,
+    library_settings,
+    limit_own_threads,
+)
 from torch_tb_profiler.loading.processes.memory_release import retain_buffers
+from torch_tb_profiler.loading.processes.resources import usable_cores
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,9 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes the process's own.
     """
     interrupts = Interrupts()
+    ended = None
     if argv is None:  # called as a program, not from Python code
+        ended = None if _records(sys.argv[1:]) else supervised()
         interrupts.install()
-    code = _run_to_exit_code(argv, interrupts)
+    code = _run_to_exit_code(argv, interrupts) if ended is None else ended
     if code < 0 and argv is None:
         kill_self(-code)
     code = code if code >= 0 else BY_SIGNAL - code
@@ -53,13 +62,22 @@ def _run_to_exit_code(argv: Sequence[str] | None, interrupts: Interrupts) -> int
         return BROKEN_PIPE_EXIT
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BaseException as error:  # panics of native libraries do not derive from Exception
+        if _records(words) or not is_out_of_memory(error):
+            raise
+        return out_of_memory()
     return code
+
+
+def _records(words: Sequence[str]) -> bool:
+    """Whether the command runs a program of the user."""
+    return words[:1] in (["record"], ["dlprof"])
 
 
 def with_descending_sort(argv: Sequence[str]) -> list[str]:
     """``--sort -calls`` as ``--sort=-calls``: argparse takes the former for a missing value."""
     joined: list[str] = []
-    if argv[:1] in (["record"], ["dlprof"]):  # the rest belongs to the recorded program
+    if _records(argv):  # the rest belongs to the recorded program
         return list(argv)
     for word in argv:
         if joined and joined[-1] == "--sort" and word.startswith("-"):
@@ -71,6 +89,7 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
 
 def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
     retain_buffers()
+    limit_own_threads(usable_cores())
     # Objects created by imports stay until the end: do not scan them for garbage.
     gc.disable()
     with _library_settings(command):
@@ -98,9 +117,11 @@ _SERVERS = frozenset({"serve", "open"})
 def _library_settings(command: str) -> Iterator[None]:
     """Import libraries with :data:`_WHEN_IMPORTED`. Programs started later see the variables as
     they were."""
-    chosen = {name: value for name, value in _WHEN_IMPORTED.items() if name not in os.environ}
+    settings = dict(_WHEN_IMPORTED)
     if command in _SERVERS:
-        chosen.pop("_RJEM_MALLOC_CONF", None)
+        settings.pop("_RJEM_MALLOC_CONF", None)
+    settings |= library_settings(usable_cores())
+    chosen = {name: value for name, value in settings.items() if name not in os.environ}
     os.environ.update(chosen)
     try:
         yield

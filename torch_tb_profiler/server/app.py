@@ -14,6 +14,8 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
+from torch_tb_profiler.loading.opening.memory_budget import MEMORY_HINT
+from torch_tb_profiler.loading.processes.address_space import is_out_of_memory
 from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.requests.runs import PendingAnswer
@@ -198,7 +200,12 @@ def _answer_or_error(request: Request, answer: Callable[[], Response]) -> Respon
         response = error_response(request, error.status, error.problem)
         response.headers.update(error.headers)
         return response
-    except Exception:
+    except BaseException as error:  # panics of native libraries do not derive from Exception
+        if is_out_of_memory(error):
+            problem = Problem("out_of_memory", "There is not enough memory for this.", MEMORY_HINT)
+            return error_response(request, 422, problem)
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
         _LOGGER.exception("answering %r failed", request.path[:MAX_SHOWN_PATH])
         hint = "The server's log has the details; please report them."
         problem = Problem("internal", "The server could not answer this.", hint)

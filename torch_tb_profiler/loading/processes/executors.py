@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from torch_tb_profiler.loading.processes.address_space import library_settings
 from torch_tb_profiler.loading.processes.pipes import enlarge_pipe, write_message
 from torch_tb_profiler.loading.processes.worker_main import Task
 from torch_tb_profiler.safe_path import PACKAGE_FOLDER, safe_path
@@ -66,7 +67,7 @@ class _Worker:
                 [sys.executable, *_options(), "-c", _START],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ},
+                env={**dict.fromkeys(_ONE_THREAD, "1"), **library_settings(1), **os.environ},
             )
         self._on_answer = on_answer
         self._waiting: deque[Future[Any]] = deque()

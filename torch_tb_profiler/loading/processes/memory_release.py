@@ -16,6 +16,7 @@ LARGE_BYTES = 4 << 20
 
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
 
 
 @once
@@ -44,6 +45,13 @@ def release_large_blocks() -> None:
     columns."""
     if _limits:
         _set_limit(LARGE_BYTES)
+
+
+def use_one_arena() -> None:
+    """Let all threads share an arena: each further one reserves 64 MiB of address space."""
+    library = _glibc()
+    if library is not None:
+        library.mallopt(_M_ARENA_MAX, 1)
 
 
 def _set_limit(size_bytes: int) -> None:

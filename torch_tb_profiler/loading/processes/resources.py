@@ -7,6 +7,8 @@ import math
 import os
 from pathlib import Path
 
+from torch_tb_profiler.loading.processes import address_space
+
 UNKNOWN_FREE_BYTES = 4 << 30
 """Assumed free where the system does not report it (neither Linux nor a control group)."""
 
@@ -28,18 +30,18 @@ def usable_cores() -> int:
 
 
 def free_memory_bytes() -> int:
-    """Memory that can be allocated without anything being killed or swapped out."""
-    return max(0, min(_free_on_machine(), _free_in_cgroup()))
+    """Memory that can be allocated without anything being refused, killed or swapped out."""
+    return max(0, min(_free_on_machine(), _free_in_cgroup(), address_space.free_bytes()))
 
 
 def total_memory_bytes() -> int:
-    """All memory of this machine, or the limit of the control group."""
+    """All memory of this machine, or the limit of the control group or of the address space."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         total = UNKNOWN_FREE_BYTES * 2
-    limits = [limit for folder in _own_cgroup("memory") if (limit := _limit(folder)) is not None]
-    return min([total, *limits])
+    limits = [address_space.limit_bytes(), *map(_limit, _own_cgroup("memory"))]
+    return min(total, *(limit for limit in limits if limit is not None))
 
 
 def prefer_oom_kill() -> None:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import IO, Any
 
+from torch_tb_profiler.loading.processes.address_space import limit_own_threads
 from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 from torch_tb_profiler.loading.processes.pipes import read_message
 from torch_tb_profiler.loading.processes.resources import prefer_oom_kill
@@ -30,6 +31,7 @@ Reply = tuple[bool, Any]
 def main() -> None:
     """Run tasks until stdin ends."""
     retain_buffers()
+    limit_own_threads(1)
     prefer_oom_kill()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     replies = os.fdopen(os.dup(1), "wb", buffering=1 << 16)

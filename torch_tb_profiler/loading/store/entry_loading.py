@@ -10,6 +10,7 @@ from torch_tb_profiler.loading.ingest.job import read_summary, summary_key
 from torch_tb_profiler.loading.opening.memory_budget import MEMORY_HINT
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, lookup_state
 from torch_tb_profiler.loading.opening.parsing import Parser
+from torch_tb_profiler.loading.processes.address_space import is_out_of_memory
 from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.trace_memory import TraceMemory, memory_of
 from torch_tb_profiler.requests.errors import OpenError, Problem
@@ -59,9 +60,9 @@ def load_entry(parser: Parser, cache: CacheFolder | None, entry: Entry) -> Resul
         return None
     except OpenError as error:
         return error.problem
-    except MemoryError:
-        return Problem("out_of_memory", f"{url} does not fit into memory.", MEMORY_HINT)
     except BaseException as error:  # panics of native libraries do not derive from Exception
+        if is_out_of_memory(error):
+            return Problem("out_of_memory", f"{url} does not fit into memory.", MEMORY_HINT)
         _LOGGER.exception("opening %s failed", url)
         cause = f"{type(error).__name__}: {error}"[:300]
         hint = "This is a bug in torch-tb-profiler: please report it with the log."
