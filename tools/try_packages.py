@@ -62,7 +62,9 @@ def check_wheel(wheel: Path) -> None:
     wanted = {
         str(path.relative_to(ROOT))
         for path in package.rglob("*")
-        if path.is_file() and (path.suffix in {".py", ".toml"} or path.name == "py.typed")
+        if path.is_file()
+        and (path.suffix in {".py", ".toml", ".json"} or path.name == "py.typed")
+        and "static" not in path.parts
     }
     missing = wanted - names
     assert not missing, f"{wheel.name} lacks {sorted(missing)}"

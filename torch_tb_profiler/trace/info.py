@@ -193,7 +193,8 @@ Capability = Literal[
     "runtime", "kernels", "copies", "occupancy", "blocks_per_sm", "shared_memory", "registers",
     "launches", "communication", "collective_sizes", "graph_kernels", "device_properties",
     "counters", "flops", "steps", "ranges", "gpu_metrics",
-    "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
+    "throughput", "host_samples", "gpu_samples", "data_loading", "loader_stages",
+    "loader_queues", "settings",
 ]  # fmt: skip
 """What a recording may or may not contain, as named by :class:`NotRecorded`."""
 

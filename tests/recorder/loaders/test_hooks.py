@@ -7,6 +7,7 @@ several, nested and abandoned loaders; pinning; a failing sample, a killed worke
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import pickle
@@ -24,6 +25,7 @@ from torch.utils.data import ConcatDataset, DataLoader, Subset  # noqa: E402
 from torch.utils.data import dataloader as torch_dataloader  # noqa: E402
 from torch.utils.data._utils import fetch as torch_fetch  # noqa: E402
 from torch.utils.data._utils import pin_memory as torch_pin  # noqa: E402
+from torch.utils.data._utils import worker as torch_worker  # noqa: E402
 
 from tests.helpers.loading import (  # noqa: E402
     FIELDS,
@@ -39,7 +41,9 @@ from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadi
 from torch_tb_profiler.importers.registry import import_trace  # noqa: E402
 from torch_tb_profiler.recorder import session  # noqa: E402
 from torch_tb_profiler.recorder.options import Options  # noqa: E402
+from torch_tb_profiler.recorder.torch_api import expectations  # noqa: E402
 from torch_tb_profiler.trace.build import build_trace  # noqa: E402
+from torch_tb_profiler.views.data.recorded_view import recorded_loaders  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
@@ -213,6 +217,49 @@ def test_a_spawned_worker_is_recorded(recording: Recording) -> None:
         assert_is(work[0, batch], expected)
     (loader_block,) = recording.blocks("loader")
     assert (loader_block["start_method"], loader_block["prefetch_factor"]) == ("spawn", 2)
+
+
+WORKER_LOOP = torch_worker._worker_loop
+
+
+def other_worker_loop(*args: Any) -> None:
+    """A loop of workers as no release of torch has it; it works."""
+    WORKER_LOOP(*args)
+
+
+@pytest.mark.parametrize("case", ["other parameters", "no queues", "fails in a worker"])
+def test_a_torch_that_is_not_as_expected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """What it lacks is not hooked; the journal and the view say what and why."""
+    monkeypatch.setattr(torch_worker, "_worker_loop", other_worker_loop)
+    problem, table, column = "The recorder failed in a loader worker: KeyError", "stages", "calls"
+    if case == "other parameters":
+        parameters = inspect.signature(lambda *, index_queue: index_queue)
+        monkeypatch.setattr(other_worker_loop, "__signature__", parameters, raising=False)
+        problem = "_worker_loop has no parameter dataset or dataset_holder."
+    elif case == "no queues":
+        needs = {"torch.utils.data.dataloader:_MultiProcessingDataLoaderIter": {"names": ["_new"]}}
+        lacking = {**expectations._HOOKS["loader queues"], "needs": needs}
+        monkeypatch.setitem(expectations._HOOKS, "loader queues", lacking)
+        problem, table, column = "does not use _new.", "loaders", "ready_pct"
+    recording = Recording(tmp_path)
+    try:
+        is_hooked = torch_worker._worker_loop is not other_worker_loop
+        assert is_hooked == (case == "fails in a worker")
+        loader = DataLoader(Timed(8), 2, num_workers=1, collate_fn=timed_batch)
+        assert len(taken(loader)["pid"]) == 4
+        journal = recording.end()
+    finally:
+        session.end("exit")
+    trace = build_trace(import_trace([journal], name="rank0.record.jsonl"))
+    (loading,) = loadings(trace, Selection())
+    capacity = None if case == "no queues" else 2
+    assert (loading.batches, loading.samples, loading.capacity) == (4, 8, capacity)
+    assert loading.work_us == 0
+    why = recorded_loaders(trace, Selection()).tables[table].null_reasons[column]
+    assert problem in why
+    assert is_hooked or f"does not support torch {torch.__version__} in this: " in why
 
 
 def test_concurrent_and_nested_loaders(recording: Recording) -> None:

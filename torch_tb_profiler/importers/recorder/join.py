@@ -22,7 +22,8 @@ from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.info import Capability
 
 RECORDER_CAPABILITIES: tuple[Capability, ...] = (
-    "throughput", "host_samples", "gpu_samples", "data_loading", "settings",
+    "throughput", "host_samples", "gpu_samples", "data_loading", "loader_stages",
+    "loader_queues", "settings",
 )  # fmt: skip
 """Data that only the recorder can have recorded; its reasons are used for these alone."""
 

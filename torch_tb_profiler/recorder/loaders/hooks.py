@@ -25,8 +25,13 @@ from torch_tb_profiler.recorder.loaders.states import (
 from torch_tb_profiler.recorder.loaders.worker_process import work_block
 from torch_tb_profiler.recorder.loaders.workers import LoaderWorkers
 from torch_tb_profiler.recorder.session import Session
+from torch_tb_profiler.recorder.torch_api.expectations import allows
 
-WHAT = "data_loading"
+WHAT, STAGES = "data_loading", "loader_stages"
+OTHER_ITERATOR = (
+    "An iterator ({kind}) loads batches otherwise than torch's own does: when it fetches, collates "
+    "and pins is not known."
+)
 
 COLUMNS = ("batch", "step", "start_ns", "wait_ns", "ready", "capacity", "samples", "worker")
 """Columns of a ``batches`` block."""
@@ -56,6 +61,7 @@ class LoaderHooks:
         self._nesting = _Nesting()
         self._last_loader: LoaderState | None = None
         self._has_activity = False
+        self._has_stages = False
         self._batches: deque[tuple[int, str, _Row]] = deque()
         self._work: deque[tuple[int, _Row]] = deque()
         self._flushing = threading.RLock()
@@ -71,11 +77,16 @@ class LoaderHooks:
 
         if _active is not None:  # inherited from the parent by a fork
             _active.unhook()
+        _active = None
+        if not allows("loader iterators", self.session):
+            return
         base: Any = dataloader._BaseDataLoaderIter
         self._replace(base, "__init__", _wrap_init)
         self._replace(base, "__next__", _wrap_next)
-        stage_times.time_collate()
-        stage_times.time_single_process()
+        if allows("loader stages", self.session):
+            stage_times.time_collate()
+            stage_times.time_single_process()
+            self._has_stages = True
         self._workers.start(self._replace)
         _active = self
 
@@ -172,7 +183,7 @@ class LoaderHooks:
         else:
             position, worker = self._workers.batch_source(iterator, state)
             number = state.first_batch + position
-            loader.next_batch = state.first_batch + iterator._send_idx
+            loader.next_batch = self._workers.next_batch(iterator, state)
         state.delivered += 1
         samples = state.counter.count(position, batch)
         if state.in_process:
@@ -225,7 +236,11 @@ class LoaderHooks:
             STAGE_TIMES.pin_ns,
         )
         if not requested_ns <= fetch_ns <= collate_ns <= pin_ns:
-            return  # this version of torch reads other attributes
+            if self._has_stages:
+                self._has_stages = False  # reported once; later batches may be recorded
+                kind = type(iterator).__name__
+                self.session.report_missing(STAGES, OTHER_ITERATOR.format(kind=kind))
+            return
         is_pinned = iterator.__dict__.get("_pin_memory")
         self._work.append(
             (

@@ -25,6 +25,10 @@ FLUSH_NS = 500_000_000
 MAX_ROWS = 256
 """Rows buffered before writing: a killed worker loses at most these."""
 
+DATASET_HOLDER = "dataset_holder"
+"""Parameter of the loop, since torch 2.14: a list of the dataset, which the loop empties. Before it
+takes the dataset itself."""
+
 FIRST_BATCH = "torch_tb_profiler_first_batch"
 """Attribute added to the message that starts the next epoch of a worker."""
 
@@ -76,6 +80,12 @@ def work_block(
         "pid": os.getpid(),
         **dict(zip(COLUMNS, map(list, columns), strict=True)),
     }
+
+
+def report_failure(handover: Handover, error: Exception) -> None:
+    """Write to the journal that a worker is not recorded."""
+    reason = f"The recorder failed in a loader worker: {type(error).__name__}: {error}"
+    append_to(handover.journal, {"kind": "missing", "what": "loader_stages", "reason": reason})
 
 
 class WorkerLog:
@@ -150,8 +160,9 @@ class WorkerLog:
     def _guard(self, call: Callable[..., None], *args: Any) -> None:
         try:
             call(*args)
-        except Exception:  # the worker continues unrecorded
+        except Exception as error:  # the worker continues unrecorded
             self._is_off = True
+            report_failure(self._handover, error)
 
 
 class _Queue:
@@ -181,14 +192,18 @@ def run(original: Callable[..., Any], handover: Handover, *args: Any, **kwargs: 
     try:
         bound = inspect.signature(original).bind(*args, **kwargs)
         delivered = bound.arguments
-        log = WorkerLog(handover, int(delivered["worker_id"]), delivered["dataset"])
+        holder = delivered.get(DATASET_HOLDER)  # the loop takes it out: keep no reference to it
+        dataset = delivered["dataset"] if holder is None else holder[0]
+        log = WorkerLog(handover, int(delivered["worker_id"]), dataset)
+        del dataset
         delivered["index_queue"] = _Queue(delivered["index_queue"], log)
         delivered["data_queue"] = _Queue(delivered["data_queue"], log)
         time_collate()
         _hide_frames()
         args, kwargs = bound.args, bound.kwargs
-    except Exception:
+    except Exception as error:
         log = None
+        report_failure(handover, error)
     try:
         return original(*args, **kwargs)
     finally:

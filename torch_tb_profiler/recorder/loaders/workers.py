@@ -13,6 +13,7 @@ from torch_tb_profiler.recorder.loaders import worker_process
 from torch_tb_profiler.recorder.loaders.loader_settings import is_iterable
 from torch_tb_profiler.recorder.loaders.states import STATE_ATTRIBUTE, IteratorState
 from torch_tb_profiler.recorder.options import BOOTSTRAP, VARIABLE
+from torch_tb_profiler.recorder.torch_api.expectations import allows
 
 if TYPE_CHECKING:
     from torch_tb_profiler.recorder.loaders.hooks import LoaderHooks
@@ -50,7 +51,7 @@ class WorkerLoop:
         if handover is None:
             return "_worker_loop"
         if not _is_importable():
-            self._hooks.session.report_missing("data_loading", NOT_IMPORTABLE)
+            self._hooks.session.report_missing("loader_stages", NOT_IMPORTABLE)
             return "_worker_loop"
         return worker_process.resume, (worker_process.as_dict(handover),)
 
@@ -62,6 +63,7 @@ class LoaderWorkers:
     def __init__(self, hooks: LoaderHooks) -> None:
         """Create without hooking anything."""
         self._hooks = hooks
+        self._has_queues = False
 
     def start(self, replace: Callable[[Any, str, Callable[[Any], Any]], None]) -> None:
         """Hook the start of workers and the pinning of their batches.
@@ -72,11 +74,17 @@ class LoaderWorkers:
         from torch.utils.data import dataloader  # noqa: PLC0415
         from torch.utils.data._utils import pin_memory, worker  # noqa: PLC0415
 
+        session = self._hooks.session
+        if not allows("loader queues", session):
+            return
+        self._has_queues = True
         several: Any = dataloader._MultiProcessingDataLoaderIter
-        replace(worker, "_worker_loop", lambda original: WorkerLoop(original, self._hooks))
         replace(several, "_reset", self._wrap_reset)
-        replace(worker._ResumeIteration, "__init__", _wrap_resume)
-        replace(pin_memory, "_pin_memory_loop", self._wrap_pin_loop)
+        if allows("loader workers", session):
+            replace(worker, "_worker_loop", lambda original: WorkerLoop(original, self._hooks))
+            replace(worker._ResumeIteration, "__init__", _wrap_resume)
+        if allows("loader pinning", session):
+            replace(pin_memory, "_pin_memory_loop", self._wrap_pin_loop)
 
     def hand_over(self, state: IteratorState) -> None:
         """Prepare the handover for the workers that this thread starts next."""
@@ -102,6 +110,9 @@ class LoaderWorkers:
         if not state.delivered:
             self.update_workers()
             state.is_ended = False
+        if not self._has_queues:
+            return
+        if not state.delivered:
             is_in_order = iterator.__dict__.get("_in_order", True)
             state.is_simple = is_in_order and not is_iterable(iterator)
             state.capacity = iterator._prefetch_factor * iterator._num_workers
@@ -124,6 +135,8 @@ class LoaderWorkers:
 
     def batch_source(self, iterator: Any, state: IteratorState) -> tuple[int, int | None]:
         """Position of the delivered batch in its epoch, and the worker that produced it."""
+        if not self._has_queues:
+            return state.delivered, None
         position: int = iterator._rcvd_idx - 1
         if state.is_simple:
             task, state.task = state.task, None
@@ -134,6 +147,11 @@ class LoaderWorkers:
             position = min(completed, default=position)
         task = tasks.get(position)
         return position, None if task is None else task[0]
+
+    def next_batch(self, iterator: Any, state: IteratorState) -> int:
+        """The number after that of the last batch requested of the workers."""
+        requested: int = iterator._send_idx if self._has_queues else state.delivered + 1
+        return state.first_batch + requested
 
     def _wrap_reset(self, original: Callable[..., None]) -> Callable[..., None]:
         hooks = self._hooks

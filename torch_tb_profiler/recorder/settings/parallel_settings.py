@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 BYTES_PER_MB = 1 << 20
@@ -17,7 +17,10 @@ STATES = "torch.distributed._composable_state"
 
 
 def data_parallel_settings(
-    ddp: Iterable[Any], fsdp: Iterable[Any], data_parallel: bool
+    ddp: Iterable[Any],
+    fsdp: Iterable[Any],
+    data_parallel: bool,
+    allows_fsdp2: Callable[[], bool] = lambda: True,
 ) -> dict[str, Any]:
     """The settings of data parallelism.
 
@@ -25,6 +28,7 @@ def data_parallel_settings(
         ddp: Instances of DistributedDataParallel.
         fsdp: Instances of FullyShardedDataParallel, the outermost first.
         data_parallel: Whether DataParallel is used.
+        allows_fsdp2: Called if ``fully_shard`` is used: whether its state can be read.
     """
     for name, wrappers, options in (
         ("DDP", ddp, _ddp_options),
@@ -32,7 +36,7 @@ def data_parallel_settings(
         ("FSDP2", _fsdp2_states(), _fsdp2_options),
     ):
         first = next(iter(wrappers), None)
-        if first is not None:
+        if first is not None and (name != "FSDP2" or allows_fsdp2()):
             values = {key: value for key, value in options(first).items() if value is not None}
             return {"data_parallel": name, "data_parallel_options": {**values, **_job()}}
     return {"data_parallel": "DataParallel" if data_parallel else ""}
@@ -70,7 +74,10 @@ def _fsdp2_states() -> list[Any]:
 
 def _fsdp2_options(state: Any) -> dict[str, Any]:
     precision = getattr(state, "_mp_policy", None)
-    group = getattr(state, "_fsdp_param_group", None)
+    groups = getattr(state, "_fsdp_param_groups", None)  # since torch 2.12
+    group = (
+        getattr(state, "_fsdp_param_group", None) if groups is None else next(iter(groups), None)
+    )
     reshards = getattr(group, "post_forward_mesh_info", None) is not None
     return {
         "reshard_after_forward": None if group is None else reshards,

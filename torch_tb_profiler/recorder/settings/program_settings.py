@@ -27,11 +27,13 @@ from torch_tb_profiler.recorder.settings.torch_settings import (
     optimizer_settings,
     torch_switches,
 )
+from torch_tb_profiler.recorder.torch_api.expectations import allows
+from torch_tb_profiler.recorder.torch_api.installed import resolve
 
 MAX_SEEN = 64
 """Limit for optimizers and wrappers; further ones are ignored."""
 
-FSDP_MODULE = "torch.distributed.fsdp"
+FSDP_MODULE, FSDP_CLASS = "torch.distributed.fsdp", "FullyShardedDataParallel"
 
 OnCall = Callable[[tuple[Any, ...], dict[str, Any]], None]
 """Called with the arguments of a watched call."""
@@ -46,11 +48,10 @@ class CallWatch:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         self._is_stopped = False
 
-    def watch(self, owner: Any, name: str, on_call: OnCall) -> bool:
-        """Watch calls of ``owner.name``; returns whether there is such a function."""
-        original = getattr(owner, name, None)
-        if not callable(original):
-            return False
+    def watch(self, target: str, on_call: OnCall) -> None:
+        """Watch calls of a function of torch: ``module:path``, as in ``hooks.json``."""
+        owner, name = resolve(target)
+        original = getattr(owner, name)
 
         @functools.wraps(original)
         def watched(*args: Any, **kwargs: Any) -> Any:
@@ -61,7 +62,6 @@ class CallWatch:
 
         setattr(owner, name, watched)
         self._replaced.append((owner, name, original, watched))
-        return True
 
     def stop(self) -> None:
         """Restore the functions, except those that others have replaced since."""
@@ -95,21 +95,34 @@ class SettingsRecorder:
 
     def start(self) -> None:
         """Watch the functions of torch that change settings; torch is imported."""
-        import torch  # noqa: PLC0415 - the program has imported it
-
-        watch = self._watch.watch
-        parallel = torch.nn.parallel
-        watch(torch.optim.Optimizer, "__init__", lambda args, _: _remember(self._optimizers, args))
-        watch(
-            parallel.DistributedDataParallel, "__init__", lambda args, _: _remember(self._ddp, args)
+        anomaly = "torch.autograd.anomaly_mode"
+        calls: tuple[tuple[str, str, OnCall], ...] = (
+            (
+                "optimizer",
+                "torch.optim.optimizer:Optimizer.__init__",
+                lambda args, _: _remember(self._optimizers, args),
+            ),
+            (
+                "DDP",
+                "torch.nn.parallel.distributed:DistributedDataParallel.__init__",
+                lambda args, _: _remember(self._ddp, args),
+            ),
+            (
+                "DataParallel",
+                "torch.nn.parallel.data_parallel:DataParallel.__init__",
+                self._created_data_parallel,
+            ),
+            ("autocast", "torch.amp.autocast_mode:autocast.__enter__", self._entered_autocast),
+            ("anomaly", f"{anomaly}:detect_anomaly.__enter__", self._turned_anomaly_on),
+            ("anomaly", f"{anomaly}:set_detect_anomaly.__init__", self._set_anomaly),
+            ("compile", "torch:compile", self._compiled),
+            ("gradcheck", "torch.autograd:gradcheck", self._checked_gradients),
+            ("gradcheck", "torch.autograd.gradcheck:gradcheck", self._checked_gradients),
         )
-        watch(parallel.DataParallel, "__init__", self._created_data_parallel)
-        watch(torch.amp.autocast_mode.autocast, "__enter__", self._entered_autocast)
-        watch(torch.autograd.detect_anomaly, "__enter__", self._turned_anomaly_on)
-        watch(torch.autograd.set_detect_anomaly, "__init__", self._set_anomaly)
-        watch(torch, "compile", self._compiled)
-        for module in ("torch.autograd", "torch.autograd.gradcheck"):
-            watch(sys.modules.get(module), "gradcheck", self._checked_gradients)
+        allowed = {hook: allows(f"{hook} settings", self._session) for hook, _, _ in calls}
+        for hook, target, on_call in calls:
+            if allowed[hook]:
+                self._watch.watch(target, on_call)
         self._watch_fsdp()
 
     def flush(self) -> None:
@@ -158,7 +171,10 @@ class SettingsRecorder:
             lambda: module_settings(getattr(finder, "outermost", None)),
             lambda: optimizer_settings(_live_objects(self._optimizers)),
             lambda: data_parallel_settings(
-                _live_objects(self._ddp), _live_objects(self._fsdp), self._uses_data_parallel
+                _live_objects(self._ddp),
+                _live_objects(self._fsdp),
+                self._uses_data_parallel,
+                allows_fsdp2=lambda: allows("FSDP2 settings", self._session),
             ),
         )
         values: dict[str, Any] = {
@@ -189,10 +205,15 @@ class SettingsRecorder:
 
     def _watch_fsdp(self) -> None:
         """Watch FullyShardedDataParallel once the program has imported it."""
-        fsdp = getattr(sys.modules.get(FSDP_MODULE), "FullyShardedDataParallel", None)
-        if fsdp is not None and not self._is_fsdp_watched:
+        if not self._is_fsdp_watched and FSDP_MODULE in sys.modules:
+            if not hasattr(sys.modules[FSDP_MODULE], FSDP_CLASS):  # being imported at the moment
+                return
             self._is_fsdp_watched = True
-            self._watch.watch(fsdp, "__init__", lambda args, _: _remember(self._fsdp, args))
+            if allows("FSDP settings", self._session):
+                self._watch.watch(
+                    f"{FSDP_MODULE}:{FSDP_CLASS}.__init__",
+                    lambda args, _: _remember(self._fsdp, args),
+                )
 
     def _created_data_parallel(self, *_: object) -> None:
         self._uses_data_parallel = True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from torch_tb_profiler.recorder.session import Session
@@ -17,6 +18,7 @@ from torch_tb_profiler.recorder.steps.module_calls import ModuleCalls
 from torch_tb_profiler.recorder.steps.optimizer_cycle import OptimizerCycle
 from torch_tb_profiler.recorder.steps.optimizer_hooks import OptimizerHooks
 from torch_tb_profiler.recorder.steps.tracker import LOADER, MODULE, OPTIMIZER, StepTracker
+from torch_tb_profiler.recorder.torch_api.expectations import allows
 
 MAX_UNDECIDED = 64
 """Batches or module calls without a step of an existing optimizer, after which they count as steps.
@@ -43,7 +45,7 @@ class StepDetector:
         self._cycle = OptimizerCycle()
         self._tracker = StepTracker(session)
         self._optimizers = OptimizerHooks(self._optimizer_created, self.optimizer_stepped)
-        self._modules: ModuleCalls | None = ModuleCalls(self)
+        self._modules: ModuleCalls | None = ModuleCalls(self, partial(allows, session=session))
         self._is_grad_enabled: Callable[[], bool] = _always
         self._is_loading = False
         self._has_activity = False
@@ -63,12 +65,10 @@ class StepDetector:
         import torch  # noqa: PLC0415 - the program has imported it
 
         self._is_grad_enabled = torch.is_grad_enabled
-        try:
+        if allows("optimizers", self._session):
             self._optimizers.start()
-        except (ImportError, AttributeError) as error:
-            self._session.report_missing("steps", f"Optimizers cannot be hooked: {error}.")
         self._cycle.add_optimizers(2 if self._optimizers.has_earlier_optimizers else 0)
-        if self._modules is not None:
+        if self._modules is not None and allows("modules", self._session):
             self._modules.start()
 
     def flush(self) -> None:

@@ -48,8 +48,12 @@ class _Hook:
 class ModuleCalls:
     """The hooks of one recording."""
 
-    def __init__(self, listener: CallListener) -> None:
+    def __init__(
+        self, listener: CallListener, allows: Callable[[str], bool] = lambda _hook: True
+    ) -> None:
+        """Create without hooking anything; ``allows`` answers whether a hook may be installed."""
         self._listener = listener
+        self.allows = allows
         self._everywhere: Any = None
         self._handles: dict[int, tuple[Any, list[Any]]] = {}
         self._inside: int | None = None
@@ -202,8 +206,8 @@ if hasattr(os, "register_at_fork"):
 def _wrap_compile() -> None:
     import torch  # noqa: PLC0415
 
-    original = getattr(torch, "compile", None)
-    if original is None or getattr(original, MARK, False):
+    original = torch.compile
+    if getattr(original, MARK, False):
         return
 
     @functools.wraps(original)
@@ -229,22 +233,19 @@ def _about_to_compile(*_: object) -> None:
 def _register_compile_callback() -> None:
     """Remove the hooks just before a function that may call modules is traced. If they were traced,
     removing them later would cause a recompilation."""
-    try:
-        from torch._dynamo.callback import callback_handler, on_compile_start  # noqa: PLC0415
-
-        if _about_to_compile not in callback_handler.start_callbacks:
-            on_compile_start(_about_to_compile)
-    except Exception:  # before torch 2.2
+    if not all(each.allows("compile callbacks") for each in tuple(_listeners)):
         _about_to_compile()
+        return
+    from torch._dynamo.callback import callback_handler, on_compile_start  # noqa: PLC0415
+
+    if _about_to_compile not in callback_handler.start_callbacks:
+        on_compile_start(_about_to_compile)
 
 
 def _wrap_script() -> None:
     """Remove hooks before scripting: TorchScript compiles hooks and rejects those it cannot."""
-    try:
-        recursive: Any = import_module("torch.jit._recursive")
-        original = recursive.create_script_module
-    except (ImportError, AttributeError):
-        return
+    recursive: Any = import_module("torch.jit._recursive")
+    original = recursive.create_script_module
     if getattr(original, MARK, False):
         return
 

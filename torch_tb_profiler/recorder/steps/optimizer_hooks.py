@@ -20,8 +20,8 @@ Stepped = Callable[[object, int, int], None]
 """Called with an optimizer and the start and end of its ``step``."""
 
 MARK = "_torch_tb_profiler"
-PATCH_METHODS = ("_patch_step_function", "_hook_for_profile")
-"""Names, since torch 1.9, of the method that wraps ``step``."""
+PATCH_METHOD = "_patch_step_function"
+"""The method that wraps ``step``."""
 
 
 class _Callbacks:
@@ -54,11 +54,7 @@ class OptimizerHooks:
         self.has_earlier_optimizers = False
 
     def start(self) -> None:
-        """Install the hooks.
-
-        Raises:
-            ImportError, AttributeError: this version of torch has no such optimizers.
-        """
+        """Install the hooks; torch is as ``hooks.json`` expects."""
         from torch.optim import Optimizer  # noqa: PLC0415 - the program has imported it
 
         compiling.resolve()
@@ -100,10 +96,7 @@ def _post_hook(optimizer: object, _args: object, _kwargs: object) -> None:
 
 
 def _wrap_patch(optimizer_class: Any) -> None:
-    name = next((each for each in PATCH_METHODS if hasattr(optimizer_class, each)), None)
-    if name is None:
-        raise AttributeError("torch.optim.Optimizer has no place for hooks")
-    patch = getattr(optimizer_class, name)
+    patch = getattr(optimizer_class, PATCH_METHOD)
     if getattr(patch, MARK, False):
         return
 
@@ -118,7 +111,7 @@ def _wrap_patch(optimizer_class: Any) -> None:
         return result
 
     setattr(patched, MARK, True)
-    setattr(optimizer_class, name, patched)
+    setattr(optimizer_class, PATCH_METHOD, patched)
 
 
 def _wrap_step(optimizer_class: Any) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from torch_tb_profiler.recorder import clock, main_thread
 from torch_tb_profiler.recorder.events import TRAIN, StepRecord
 from torch_tb_profiler.recorder.session import Session
+from torch_tb_profiler.recorder.torch_api.expectations import allows
 from torch_tb_profiler.recorder.windows import program_profiler, program_range
 from torch_tb_profiler.recorder.windows.profiling import WindowProfiler
 from torch_tb_profiler.recorder.windows.program_windows import ProgramProfiler
@@ -72,11 +73,15 @@ class Windows:
             self._session.report_missing(
                 "operators", "Recorded with --timer-only: no profiler ran."
             )
-        else:
+        elif allows("profiler", self._session):
             program_profiler.subscribe(self._program_profiler)
+        else:
+            self._is_off = True
+            return
         if options.program_range:
             self._may_preview = False
-            program_range.subscribe(self)
+            if allows("program range", self._session):
+                program_range.subscribe(self)
         elif options.trigger is not None:
             self._may_preview = False
             self._trigger = Trigger(options.trigger, self._on_trigger)

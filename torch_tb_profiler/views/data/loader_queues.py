@@ -10,7 +10,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.data.columns import WAITS
 from torch_tb_profiler.views.data.queues import MAX_POINTS
 from torch_tb_profiler.views.loader_diagnosis import phase_title
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, recorded_or
 from torch_tb_profiler.views.schema import Line, Series, Table
 
 NO_QUEUE = "Batches were ready, but not the next one; or there are no workers to prefetch."
@@ -32,7 +32,9 @@ def loader_waits_table(trace: Trace, batches: pl.DataFrame) -> Table:
         queue=pl.when(pl.col("ready") == 0).then(pl.format("loader {}", "loader")),
         source=pl.lit(source_of(trace)),
     )
-    return Table(WAITS, frame, needed(frame, {"queue": NO_QUEUE}))
+    return Table(
+        WAITS, frame, needed(frame, {"queue": recorded_or(trace, "loader_queues", NO_QUEUE)})
+    )
 
 
 def ready_series(batches: pl.DataFrame) -> dict[str, Series]:

@@ -26,7 +26,7 @@ from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.data.columns import LOADERS, STAGE_NAMES, STAGES
 from torch_tb_profiler.views.data.stages import IN_TRACE
 from torch_tb_profiler.views.loader_diagnosis import loader_name, phase_title
-from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.null_reasons import needed, recorded_or
 from torch_tb_profiler.views.schema import Table
 
 STAGES_OF_LOADER = tuple(name for name in STAGE_NAMES if name != "pipeline")
@@ -38,6 +38,7 @@ NO_TIME = (
 )
 NO_WORK = "Not loader work, or not measured."
 NO_QUEUE = "No workers prefetch, or the system cannot count the ready batches."
+NO_WORKERS_WORK = "The program loads without workers, or their work was not measured."
 NO_CPU = "The CPU of the workers was not sampled, or the program loads without workers."
 NO_SETTING = "The setting was not recorded, or does not apply without workers."
 
@@ -96,14 +97,15 @@ def loader_stages_table(trace: Trace, judged: Judged, sent: StageSummary | None)
                 }
             )
     frame = pl.DataFrame(rows, schema=STAGES.polars_schema())
+    no_time, no_work = (recorded_or(trace, "loader_stages", text) for text in (NO_TIME, NO_WORK))
     reasons = dict.fromkeys(
-        ("calls", *(f"time_{key}_us" for key in ("total", "mean", "min", "max")), "source"), NO_TIME
+        ("calls", *(f"time_{key}_us" for key in ("total", "mean", "min", "max")), "source"), no_time
     )
-    reasons |= {"workers": NO_WORK, "busy_pct": NO_TIME, "work_pct": NO_WORK}
+    reasons |= {"workers": NO_WORK, "busy_pct": no_time, "work_pct": no_work}
     return Table(STAGES, frame, needed(frame, reasons))
 
 
-def loaders_table(judged: Judged) -> Table:
+def loaders_table(trace: Trace, judged: Judged) -> Table:
     """A row per loader and phase."""
     settings = (
         "batch_size",
@@ -136,8 +138,12 @@ def loaders_table(judged: Judged) -> Table:
     ]
     frame = pl.DataFrame(rows, schema=LOADERS.polars_schema())
     reasons = dict.fromkeys((*settings, "workers"), NO_SETTING)
-    reasons |= dict.fromkeys(("ready_pct", "empty_pct", "workers_busy_pct"), NO_QUEUE)
-    reasons |= {"cpu_pct": NO_CPU, "work_us": NO_TIME, "samples": "Not recorded for every batch."}
+    no_queue = recorded_or(trace, "loader_queues", NO_QUEUE)
+    no_time, no_work = (
+        recorded_or(trace, "loader_stages", text) for text in (NO_TIME, NO_WORKERS_WORK)
+    )
+    reasons |= {"ready_pct": no_queue, "empty_pct": no_queue, "workers_busy_pct": no_work}
+    reasons |= {"cpu_pct": NO_CPU, "work_us": no_time, "samples": "Not recorded for every batch."}
     return Table(LOADERS, frame, needed(frame, reasons))
 
 

@@ -36,7 +36,7 @@ def recorded_loaders(trace: Trace, selection: Selection) -> View:
     sent = transfers(trace, selection)
     tables = (
         loader_stages_table(trace, judged, sent),
-        loaders_table(judged),
+        loaders_table(trace, judged),
         loader_pipeline_table(judged),
         loader_waits_table(trace, batches),
     )
