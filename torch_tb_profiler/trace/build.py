@@ -41,6 +41,7 @@ from torch_tb_profiler.trace.model import SLICES, Trace, TraceMeta
 from torch_tb_profiler.trace.nesting import Forest, nest
 from torch_tb_profiler.trace.nulls import NO_LINK, table_to_frame, to_frame
 from torch_tb_profiler.trace.ordering import OrderedSlices, order_slices
+from torch_tb_profiler.trace.plausible_times import limit_times
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.steps import build_steps
 from torch_tb_profiler.trace.sums import (
@@ -81,6 +82,7 @@ def build_trace(events: EventColumns) -> Trace:
     """
     quality = QualityReport()
     quality.merge(events.quality)
+    limit_times(events, quality)
     slices = order_slices(events)
     tracks, locations, structure = _structure(events, slices, quality)
     deep = deep_slices(structure.forests, len(slices.start_ns), events.budget)

@@ -44,6 +44,7 @@ ROUNDED_AWAY_PCT = 1.0
 MAX_BLOCKS_PER_SM = 1e12
 
 LAUNCH_MEASURES = ("blocks_per_sm", "est_achieved_occupancy_pct")
+MEASURES = (*LAUNCH_MEASURES, "bytes")
 
 
 _ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")
@@ -110,8 +111,9 @@ def build_device_work(
 def drop_impossible_measures(work: pl.DataFrame, quality: QualityReport) -> pl.DataFrame:
     """``device_work`` with null for impossible blocks per multiprocessor and occupancies: not
     finite, negative, beyond the maximum, or occupancy 0 of a kernel whose warps alone exceed what
-    rounding can hide (``docs/metrics.md#gpus``). ``quality`` counts the kernels."""
-    if all(work[key].null_count() == work.height for key in LAUNCH_MEASURES):
+    rounding can hide (``docs/metrics.md#gpus``); and for sizes of copies below zero. ``quality``
+    counts the kernels and copies."""
+    if all(work[key].null_count() == work.height for key in MEASURES):
         return work
     blocks, occupancy, warps = (pl.col(key) for key in (*LAUNCH_MEASURES, "warps_per_sm"))
     filled = warps.is_finite() & (warps / MAX_WARPS_PER_SM * 100 >= ROUNDED_AWAY_PCT)
@@ -119,13 +121,12 @@ def drop_impossible_measures(work: pl.DataFrame, quality: QualityReport) -> pl.D
         "blocks_per_sm": blocks.is_between(0, MAX_BLOCKS_PER_SM),
         "est_achieved_occupancy_pct": occupancy.is_between(0, 100)
         & ~((occupancy == 0) & filled.fill_null(False)),
+        "bytes": pl.col("bytes") >= 0,
     }
     checked = work.with_columns(
         pl.when(is_possible).then(pl.col(key)).alias(key) for key, is_possible in possible.items()
     )
-    lost = pl.any_horizontal(
-        work[key].is_not_null() & checked[key].is_null() for key in LAUNCH_MEASURES
-    )
+    lost = pl.any_horizontal(work[key].is_not_null() & checked[key].is_null() for key in MEASURES)
     quality.add("impossible_measure", int(work.select(lost.sum()).item()))
     return checked
 

@@ -36,8 +36,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "argument_value": "Event arguments without a number where one is expected, or with one out "
     "of range, were read as null.",
     "impossible_measure": "Kernels with an impossible occupancy or number of blocks per "
-    "multiprocessor (occupancy 0 with many warps, above 100 %, below 0): treated as not "
-    "recorded.",
+    "multiprocessor (occupancy 0 with many warps, above 100 %, below 0), or copies of less than 0 "
+    "bytes: treated as not recorded.",
     "python_frames_left_out": "Python frames and modules were left out while reading, as "
     "requested: there are no modules and no stacks of frames.",
     "part_read": f"Only a part of the recording was read, as requested: {PART_MEANING}",
@@ -52,6 +52,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "missing_duration": "Slices without a duration count as 0 long.",
     "negative_duration": "Negative durations were set to 0.",
     "huge_duration": "Slices that would end after the recording were clipped to its end.",
+    "far_time": "Times more than a year from the others were moved to that distance.",
     "string_time": "Time stamps written as strings were read as decimals.",
     "unpadded_time": "Times lack the zeros after the decimal point, as written by PyTorch "
     "nightlies of March 2024: .5 was read as 5 ns.",

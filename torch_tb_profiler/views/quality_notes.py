@@ -72,7 +72,7 @@ LOSS_ISSUES = CUT_ISSUES | {
 }
 """Issues by which events are missing: every number of the recording may depend on them."""
 
-_TIME_ISSUES = frozenset({"huge_duration", "missing_duration", "negative_duration"})
+_TIME_ISSUES = frozenset({"far_time", "huge_duration", "missing_duration", "negative_duration"})
 
 LINK_ISSUES = (
     LOSS_ISSUES
@@ -148,12 +148,15 @@ ISSUE_COLUMNS: dict[str, tuple[str, ...]] = {
     "device_without_properties": ("est_sm_efficiency_pct", "est_achieved_occupancy_pct"),
     "graph_kernels_at_creation": (*_DEVICE_TIME, "gpu_time_us"),
     "graph_node_unknown": (*_DEVICE_TIME, "operator"),
+    "far_time": (*_HOST_TIME, "total_us", "max_us"),
     "huge_duration": (*_HOST_TIME, "total_us", "max_us"),
     "impossible_measure": (
         "est_sm_efficiency_pct",
         "est_achieved_occupancy_pct",
         "mean_blocks_per_sm",
         "mean_est_achieved_occupancy_pct",
+        "total_bytes",
+        "rate_gb_per_s",
     ),
     "kernel_without_launch": (*_DEVICE_TIME, "operator"),
     "launch_ambiguous": (*_DEVICE_TIME, "operator"),

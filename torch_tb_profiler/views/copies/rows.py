@@ -83,7 +83,7 @@ def kinds_table(trace: Trace, selected: pl.DataFrame) -> Table:
         ),
         beside_us=microseconds(groups["overlapped_ns"]),
         beside_pct=pl.when(pl.col("total_ns") > 0).then(
-            100 * pl.col("overlapped_ns") / pl.col("total_ns")
+            100.0 * pl.col("overlapped_ns") / pl.col("total_ns")
         ),
         host_us=microseconds(groups["call_ns"]),
         pinned_saving_us=microseconds(groups["saved_ns"]),
@@ -121,7 +121,7 @@ def sizes_table(trace: Trace, selected: pl.DataFrame) -> Table:
         mean_us=microseconds(groups["total_ns"], groups["calls"]),
         rate_gb_per_s=_RATE,
         limit_pct=pl.when(pl.col("sized_ns") > 0).then(
-            100 * pl.col("least_ns") / pl.col("sized_ns")
+            100.0 * pl.col("least_ns") / pl.col("sized_ns")
         ),
         calls_pct=100 * pl.col("calls") / pl.col("calls").sum().over(keys),
         bytes_pct=_share_of_bytes(keys),
@@ -147,4 +147,4 @@ def _size_text(exponent: int) -> str:
 
 def _share_of_bytes(keys: list[str]) -> pl.Expr:
     whole = pl.col("total_bytes").sum().over(keys)
-    return pl.when(whole > 0).then(100 * pl.col("total_bytes") / whole)
+    return pl.when(whole > 0).then(100.0 * pl.col("total_bytes") / whole)

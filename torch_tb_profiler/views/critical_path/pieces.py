@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.analysis.idle.critical_path.node_names import node_keys, short_texts
+from torch_tb_profiler.analysis.idle.critical_path.parts import PathPart
 from torch_tb_profiler.analysis.idle.critical_path.path import CriticalPath
 from torch_tb_profiler.analysis.recording.device_terms import device_word
 from torch_tb_profiler.analysis.recording.module_tree import modules_around
@@ -43,7 +44,7 @@ def _table(trace: Trace, names: list[str], paths: list[CriticalPath], limit: int
             frames.append(_of_path(trace, name, path, limit))
             limit -= frames[-1].height
     frame = pl.concat(frames)
-    reasons = {"module": NO_MODULE, "slice": NO_SLICE}
+    reasons = {"where": NO_SLICE, "module": NO_MODULE, "slice": NO_SLICE}
     return Table(PIECES, frame, needed(frame, reasons))
 
 
@@ -54,10 +55,11 @@ def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.Data
     pieces = path.pieces
     node, part = pieces.node[:limit], pieces.part[:limit]
     start, end = pieces.start_ns[:limit], pieces.end_ns[:limit]
-    known = np.maximum(node, 0)
-    keys, key = factorize(node_keys(trace, path.step_graph)[known])
-    slices = np.where(node >= 0, path.step_graph.slice[known], -1)
-    tracks, track = factorize(path.step_graph.track[known])
+    # The piece of a step without any work has node -1: the row behind the last one.
+    nothing = len(trace.strings) + PathPart.UNKNOWN
+    keys, key = factorize(np.append(node_keys(trace, path.step_graph), nothing)[node])
+    slices = np.append(path.step_graph.slice, -1)[node]
+    tracks, track = factorize(np.append(path.step_graph.track, -1)[node])
     parts = pl.Series([PART_TITLES[each] for each in sorted(PART_TITLES)], dtype=pl.String)
     modules, module = factorize(_modules(trace, slices))
     return pl.DataFrame(
@@ -67,7 +69,7 @@ def _of_path(trace: Trace, name: str, path: CriticalPath, limit: int) -> pl.Data
             "duration_us": (end - start) / NS_PER_US,
             "title": parts.gather(part),
             "name": pl.Series(short_texts(trace, keys.tolist(), PART_TITLES)).gather(key),
-            "where": pl.Series(track_texts(trace, tracks)).gather(track),
+            "where": pl.Series(track_texts(trace, tracks), dtype=pl.String).gather(track),
             "module": pl.Series(
                 [trace.text(code) for code in modules.tolist()], dtype=pl.String
             ).gather(module),
@@ -89,12 +91,12 @@ def _modules(trace: Trace, slices: Int64) -> Int64:
     return gather(trace.slices["name_code"].to_numpy(), around).astype(np.int64)
 
 
-def track_texts(trace: Trace, tracks: Int64) -> list[str]:
-    """What tracks are called: a stream of a device, or a thread."""
-    texts = []
+def track_texts(trace: Trace, tracks: Int64) -> list[str | None]:
+    """What tracks are called: a stream of a device, or a thread; None for -1, which is none."""
+    texts: list[str | None] = [None] * int((tracks < 0).sum())  # first, as tracks ascend
     word = device_word(trace)
     rows = trace.tracks.sort("track")
-    for row in rows[tracks.tolist()].iter_rows(named=True):
+    for row in rows[tracks[tracks >= 0].tolist()].iter_rows(named=True):
         if row["is_device"]:
             device = word if row["device"] is None else f"{word} {row['device']}"
             stream = row["tid"] if row["stream"] is None else f"stream {row['stream']}"

@@ -13,6 +13,7 @@ from torch_tb_profiler.views.data.loader import LoaderWaits
 from torch_tb_profiler.views.data.stages import IN_TRACE
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Line, Series, Table
+from torch_tb_profiler.views.step_axis import step_axis
 
 MAX_POINTS = 4000
 """A curve has no more points than a screen has room for: of longer ones each nth is shown."""
@@ -109,8 +110,7 @@ def _step_lengths(trace: Trace) -> pl.DataFrame:
 def wait_series(waits: LoaderWaits) -> Series:
     """The wait of each step."""
     every = max(1, -(-len(waits.steps) // MAX_POINTS))
-    are_numbers = all(name.isdecimal() for name in waits.steps)
-    x = [float(name) if are_numbers else float(index) for index, name in enumerate(waits.steps)]
+    x = step_axis(waits.steps)
     y = [float(ns) / NS_PER_US for ns in waits.wait_ns.tolist()]
     line = Line("Wait", x[::every], list(y[::every]))
     return Series("Wait for data per step", "bar", "Step", None, "Time", "us", (line,))

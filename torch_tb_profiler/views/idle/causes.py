@@ -19,6 +19,7 @@ from torch_tb_profiler.views.idle.columns import CAUSES
 from torch_tb_profiler.views.null_reasons import missing_reason, needed
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Fact, Line, Series, Table
+from torch_tb_profiler.views.step_axis import step_axis
 
 NO_NUMBER = "Device numbers were not recorded."
 NO_TIME = "The selection is empty."
@@ -159,7 +160,7 @@ def idle_by_step(
     count = len(start_ns)
     every = max(-(-count // MAX_POINTS), 1)
     first = np.arange(0, count, every)
-    x = [_number(names[row], row) for row in first.tolist()]
+    x = step_axis(names)[::every]
     lines = []
     for cause in GPU_CAUSES:
         spent = np.zeros(count, np.float64)
@@ -174,10 +175,3 @@ def idle_by_step(
     return Series(
         f"Idle time by cause{of_several}", "stacked_bar", "Step", None, "Idle", "us", tuple(lines)
     )
-
-
-def _number(name: str, row: int) -> float:
-    try:
-        return float(int(name))
-    except ValueError:
-        return float(row)

@@ -64,7 +64,7 @@ def _of_gpu(
         "step": [windows.names[window] for window in pieces.window.tolist()],
         "title": [titles()[cause] for cause in gaps.causes],
         "cause": gaps.causes,
-        "cause_pct": 100 * gaps.explained_ns / np.maximum(end - start, 1),
+        "cause_pct": 100.0 * gaps.explained_ns / np.maximum(end - start, 1),
         "host": describe_host(trace, track, start, end),
         "before": _work_names(trace, before),
         "after": _work_names(trace, after),

@@ -50,9 +50,9 @@ def streams_table(trace: Trace, start_ns: Int64, end_ns: Int64) -> Table:
                 "kernels": _count(begun[stream.rows[is_kernel[stream.rows]]], start_ns, end_ns),
                 "copies": _count(begun[stream.rows[~is_kernel[stream.rows]]], start_ns, end_ns),
                 "busy_us": exact_microseconds(busy),
-                "busy_pct": 100 * busy / time,
+                "busy_pct": 100.0 * busy / time,
                 "shared_us": exact_microseconds(shared),
-                "shared_pct": 100 * shared / busy,
+                "shared_pct": 100.0 * shared / busy,
                 **_queue(stream, start_ns, end_ns, time),
                 **_waits(stream, start_ns, end_ns),
             }

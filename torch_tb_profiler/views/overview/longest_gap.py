@@ -46,7 +46,7 @@ def longest_gap(trace: Trace, windows: StepWindows) -> Table:
     rows: list[tuple[str, float, float, str, float]] = []
     if trace.device_work.height:
         gaps = split_at_windows(all_idle(trace), chosen.start_ns, chosen.end_ns)
-        if len(gaps.length_ns):
+        if gaps.length_ns.max(initial=0) > 0:
             row = int(gaps.length_ns.argmax())
             start, end = gaps.start_ns[row : row + 1], gaps.end_ns[row : row + 1]
             length_ns = int(end[0] - start[0])

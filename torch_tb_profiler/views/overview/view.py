@@ -70,6 +70,7 @@ from torch_tb_profiler.views.recognition import (
 from torch_tb_profiler.views.sample_advice import urgent
 from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, TableSpec, View
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.step_axis import step_axis
 
 ROLE_HELPS = {
     Role.KERNEL: "A kernel other than communication ran on a device.",
@@ -241,8 +242,7 @@ def _steps_table(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -
 
 
 def _step_series(windows: StepWindows, costs: Int64, unknown: dict[Role, str]) -> Series:
-    are_numbers = all(name.isdecimal() for name in windows.names)
-    x = [float(name) if are_numbers else float(i) for i, name in enumerate(windows.names)]
+    x = step_axis(windows.names)
     lines = tuple(
         Line(ROLE_TITLES[role], x, (costs[:, role] / NS_PER_US).tolist())
         for role in Role

@@ -19,6 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Fact, Line, Series, Table, TableSpec
+from torch_tb_profiler.views.step_axis import step_axis
 
 MEAN = "mean"
 NO_TIME = "The step has no duration."
@@ -191,8 +192,7 @@ def step_trace_series(table: Table) -> Series:
     """Each part over the steps, without the mean."""
     steps = table.frame.filter(pl.col("step") != MEAN)
     names = steps["step"].to_list()
-    are_numbers = all(name.isdecimal() for name in names)
-    x = [float(name) if are_numbers else float(i) for i, name in enumerate(names)]
+    x = step_axis(names)
     titles = {column.key: column.title for column in table.spec.columns}
     lines = tuple(
         Line(titles[key], x, steps[key].to_list())

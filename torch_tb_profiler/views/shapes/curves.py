@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.views.schema import Line, Series
+from torch_tb_profiler.views.step_axis import step_axis
 
 MAX_LINES = 8
 MAX_POINTS = 2000
@@ -38,12 +39,9 @@ def _time_over_iterations(rows: pl.DataFrame, key: str, title: str) -> Series | 
     timed = known.group_by("key", "iteration", maintain_order=True).agg(
         pl.col("time_us").sum(), pl.col(key).first()
     )
-    numbers = iterations.cast(pl.Float64, strict=False)
-    positions = pl.Series(
-        [float(position) for position in range(len(iterations))], dtype=pl.Float64
-    )
     x = pl.DataFrame(
-        {"iteration": iterations, "x": positions if numbers.null_count() else numbers}
+        {"iteration": iterations, "x": step_axis(iterations.to_list())},
+        schema_overrides={"x": pl.Float64},
     ).sort("x")
     x = x.gather_every(-(-x.height // MAX_POINTS))
     most = (

@@ -68,7 +68,7 @@ def test_nothing_is_lost(events: list[Event], by: str) -> None:
 
 
 def test_a_key_node_that_is_called_too_often_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splitting, "MAX_ITERATIONS", 5)
+    monkeypatch.setattr(splitting, "MOST_CALLS", 5)
     recorded = trace([op("aten::mm", 10 * number, 5) for number in range(8)])
     with pytest.raises(SelectionError, match=r"'aten::mm' would cut 8 times.*key_nodes"):
         split_iterations(recorded, "name:aten::mm")

@@ -18,7 +18,7 @@ from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 
 MOST_CALLS = 100_000
-"""What is called more often than that is no iteration."""
+"""What is called as often is no iteration; the tables of so many could not be read either."""
 
 KINDS = {
     Category.OPERATOR: "operator",
@@ -87,7 +87,7 @@ def candidate_calls(trace: Trace) -> CandidateCalls:
     track = slices["track"].to_numpy()[member_row]
     outer = ~_inside_own_group(member_group, track, start, end)
     number = np.bincount(member_group[outer], minlength=len(names))
-    chosen = (number >= 2) & (number <= MOST_CALLS)
+    chosen = (number >= 2) & (number < MOST_CALLS)
     keep = outer & chosen[member_group]
     renumbered = np.cumsum(chosen) - 1
     group = renumbered[member_group[keep]]

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.analysis.steps.iterations.candidate_calls import MOST_CALLS
 from torch_tb_profiler.analysis.steps.iterations.key_node import (
     InstancesOf,
     boundaries_ns,
@@ -24,9 +25,6 @@ from torch_tb_profiler.analysis.steps.iterations.split_by import SplitBy, parse_
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
-
-MAX_ITERATIONS = 100_000
-"""More instances than that are no iterations; the tables of so many could not be read either."""
 
 MAX_CACHED = 4
 """Splits of one trace that are cached, the most recently used."""
@@ -149,10 +147,10 @@ def check_calls(by: SplitBy, times: int) -> None:
     Raises:
         SelectionError: it does.
     """
-    if times >= MAX_ITERATIONS:
+    if times >= MOST_CALLS:
         raise SelectionError(
-            f"iterations_by: {by.name[:80]!r} would cut {times} times; what is called more than "
-            f"{MAX_ITERATIONS} times is no iteration. Choose what runs once per step (table "
+            f"iterations_by: {by.name[:80]!r} would cut {times} times; what is called "
+            f"{MOST_CALLS} times or more is no iteration. Choose what runs once per step (table "
             "key_nodes of the view iterations)"
         )
 

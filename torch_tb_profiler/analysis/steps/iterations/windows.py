@@ -34,8 +34,8 @@ class Iterations(Struct, frozen=True, eq=False):
 def all_windows(trace: Trace) -> StepWindows:
     """Every iteration, whether its end was recorded or not."""
     try:
-        return step_windows(trace, Selection(steps=":"))
-    except SelectionError:  # a trace without steps, or without numbers in their names
+        return step_windows(trace, Selection(steps="all"))
+    except SelectionError:  # a trace without steps
         return step_windows(trace, Selection())
 
 
