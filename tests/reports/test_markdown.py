@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tests.helpers.export_readers import rendered
+from tests.helpers.hostile_names import NAMES, utf8
 from tests.reports.examples import HOSTILE, SPEC, kernels_view
-from torch_tb_profiler.reports.markdown import dumps, escaped
+from torch_tb_profiler.reports.markdown import dumps, escaped, grid, paragraph
+from torch_tb_profiler.reports.text import visible
 
 UNESCAPED_BAR = re.compile(r"(?<!\\)\|")
 
@@ -42,6 +45,17 @@ def test_no_html_no_link_no_emphasis_and_no_control_character_from_a_name() -> N
     assert escaped(HOSTILE) == (
         "&lt;img src=x onerror=alert(1)&gt;\\|\\*b\\*\\\\x1b\\[2J\\\\n\\`\\_\\[a\\](javascript:x)"
     )
+
+
+def test_every_hostile_name_is_text_in_a_cell_and_at_the_start_of_a_line() -> None:
+    for name in map(utf8, NAMES):
+        shown = visible(name).split()
+        cell = rendered(grid(["Name", "Calls"], [False, True], [[name, "-1"]]))
+        assert cell.names == {"table", "thead", "tbody", "tr", "th", "td"}, ascii(name)
+        assert "".join(cell.texts).split() == ["Name", "Calls", *shown, "-1"]
+        line = rendered(f"{paragraph(name)}\n\n{paragraph(name)}\n")
+        assert line.names <= {"p"}, ascii(name)
+        assert "".join(line.texts).split() == shown * 2
 
 
 def test_facts_notes_and_the_count_of_rows() -> None:

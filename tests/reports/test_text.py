@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.export_readers import terminal_controls
+from tests.helpers.hostile_names import ALL_NAMES
 from torch_tb_profiler.reports.text import display_width, shortened, visible
 
 
@@ -35,6 +37,11 @@ def test_ordinary_text_of_any_script_is_left_alone() -> None:
 @given(st.text())
 def test_no_control_or_format_character_survives(text: str) -> None:
     assert all(unicodedata.category(c)[0] != "C" for c in visible(text))
+
+
+def test_no_hostile_name_acts_on_a_terminal() -> None:
+    for name in ALL_NAMES:
+        assert terminal_controls(visible(name)) == set(), ascii(name[:80])
 
 
 def test_wide_and_combining_characters_have_their_true_width() -> None:

@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from torch_tb_profiler.reports.text import DEVICE_NAMES
+
 MAX_STEM_BYTES = 200
 """File systems allow 255; the rest is reserved for the name of a table and a suffix."""
 
 DIGEST_CHARS = 8
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNORECASE)
-"""Device names of Windows, with any extension."""
 _PATH_SEPARATOR = re.compile(r"[/\\]+")
 
 
@@ -77,7 +77,7 @@ def _shorten(parts: Sequence[str]) -> str:
     """Join parts with dots. A name that is too long is shortened before the view and gets a
     checksum of the full name."""
     stem = ".".join(parts)
-    if stem.startswith((".", "-")) or _RESERVED.match(stem):
+    if stem.startswith((".", "-")) or DEVICE_NAMES.match(stem):
         stem = f"_{stem}"
     if len(stem.encode()) <= MAX_STEM_BYTES:
         return stem

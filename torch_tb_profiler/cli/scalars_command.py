@@ -15,7 +15,7 @@ from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports.progress import Progress
-from torch_tb_profiler.reports.scalars.files import folder_of, write_events
+from torch_tb_profiler.reports.scalars.files import folders_of, write_events
 from torch_tb_profiler.reports.scalars.values import ScalarSeries
 from torch_tb_profiler.requests.errors import LoadingError, Problem, unknown
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -76,7 +76,10 @@ def write_scalars(
         raise unknown("run", run_name or "", sorted(contents.runs))
     code = DONE
     missing: dict[tuple[str, str, str], int] = {}
-    for (run, worker), own in groupby(files, key=lambda file: (file.run, file.worker)):
+    groups = groupby(files, key=lambda file: (file.run, file.worker))
+    of_workers = {worker: list(own) for worker, own in groups}
+    folders = folders_of(output, list(of_workers))
+    for folder, ((run, _), own) in zip(folders, of_workers.items(), strict=True):
         series = ScalarSeries()
         # The whole run first: its timer has steps that no profiler slowed.
         spans = sorted(own, key=lambda file: file.span != "default")
@@ -85,7 +88,7 @@ def write_scalars(
                 code = INPUT_UNREADABLE
                 continue
             series.add(trace, number, file.recorded_s or file.state.modified_s or 0.0)
-        _write(series, folder_of(output, run, worker), print_line)
+        _write(series, folder, print_line)
         for tag, reason in series.reasons().items():
             missing[run, tag, reason] = missing.get((run, tag, reason), 0) + 1
     for (run, tag, reason), count in missing.items():

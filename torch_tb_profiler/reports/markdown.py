@@ -25,8 +25,21 @@ from torch_tb_profiler.views.name_columns import NameMode
 from torch_tb_profiler.views.schema import Fact, Note, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
-_MARKUP = re.compile(r"([\\`*_\[\]|~])")
-_HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
+_WRITTEN = str.maketrans(
+    {mark: f"\\{mark}" for mark in "\\`*_[]|~$"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+"""What is a mark wherever it stands → as text."""
+
+_ADDRESSES = {"//": "\\/\\/", "www.": "www\\.", "mailto:": "mailto\\:", "xmpp:": "xmpp\\:"}
+"""What becomes a link by itself → as text."""
+
+_LINK_KEY = "url"
+"""Of columns with public pages, which no trace names."""
+
+_OWN_ADDRESS = re.compile(r"https://[\w./#?=%-]+")
+
+_AT_START = re.compile(r"^(\d*)([#+=.)-])")
+"""What makes a line a heading, an item or a rule, beside the marks of everywhere."""
 
 
 def dumps(
@@ -50,7 +63,7 @@ def dumps(
     """
     parts = [f"## {escaped(spec.title)}: {escaped(heading)}\n"]
     if view.answer is not None:
-        parts.append(f"{escaped(view.answer)}\n")
+        parts.append(f"{paragraph(view.answer)}\n")
     first, others = facts_in_order(spec, view.facts)
     if first:
         parts.append(_facts(first))
@@ -74,7 +87,15 @@ def dumps(
 
 def escaped(text: str) -> str:
     """``text`` with no character that Markdown, HTML or a terminal would act on."""
-    return _MARKUP.sub(r"\\\1", visible(text)).translate(_HTML)
+    written = visible(text).translate(_WRITTEN)
+    for address, as_text in _ADDRESSES.items():
+        written = written.replace(address, as_text)
+    return written
+
+
+def paragraph(text: str) -> str:
+    """``text`` escaped where it starts a line."""
+    return _AT_START.sub(r"\1\\\2", escaped(text).lstrip())
 
 
 def _note(number: int, note: Note) -> str:
@@ -105,12 +126,21 @@ def _table(table: Table, keys: Sequence[str] | None, columns: Sequence[DisplayCo
     total = table.frame.height if table.row_count is None else table.row_count
     left = total - table.frame.height
     more = f"\n{table.frame.height} of {total} rows.\n" if left > 0 else ""
-    return title + grid(headers, [column.is_number for column in shown], rows) + more
+    links = [at for at, column in enumerate(shown) if column.key == _LINK_KEY]
+    return title + grid(headers, [column.is_number for column in shown], rows, links) + more
 
 
-def grid(headers: Sequence[str], right: Sequence[bool], rows: Sequence[Sequence[str]]) -> str:
-    """A table; columns that ``right`` marks have numbers."""
-    lines = [headers, *rows]
-    text = ["| " + " | ".join(escaped(cell) for cell in line) + " |\n" for line in lines]
+def grid(
+    headers: Sequence[str],
+    right: Sequence[bool],
+    rows: Sequence[Sequence[str]],
+    links: Sequence[int] = (),
+) -> str:
+    """A table; columns that ``right`` marks have numbers, those at ``links`` our own addresses."""
+    cells = [[escaped(cell) for cell in line] for line in (headers, *rows)]
+    for at in links:
+        for row, written in zip(rows, cells[1:], strict=True):
+            written[at] = f"<{row[at]}>" if _OWN_ADDRESS.fullmatch(row[at]) else written[at]
+    text = ["| " + " | ".join(line) + " |\n" for line in cells]
     rule = "|" + "|".join("---:" if is_right else "---" for is_right in right) + "|\n"
     return text[0] + rule + "".join(text[1:])

@@ -174,7 +174,7 @@ def _table(table: Table, layout: TextLayout) -> str:
     if rows == 0:
         return f"{title}\n"
     every = indented(table, display_columns(table, layout.names, layout.time_unit))
-    candidates = [_visible_cells(column) for column in chosen(every, layout.columns)]
+    candidates = [_visible_cells(column, width) for column in chosen(every, layout.columns)]
     filled = [column for column in candidates if column.has_values]
     order = layout.sort or table.spec.sort
     ordered_by = {key.strip().removeprefix("-") for key in order.split(",")}
@@ -186,10 +186,11 @@ def _table(table: Table, layout: TextLayout) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _visible_cells(column: DisplayColumn) -> DisplayColumn:
+def _visible_cells(column: DisplayColumn, width: int) -> DisplayColumn:
+    """The column with texts that fit a line: what is longer is not measured again and again."""
     if column.is_number:
         return column
-    return replace(column, cells=tuple(map(visible, column.cells)))
+    return replace(column, cells=tuple(shortened(visible(cell), width) for cell in column.cells))
 
 
 def _fitted(

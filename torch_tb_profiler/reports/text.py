@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 ELLIPSIS = "…"
+
+DEVICE_NAMES = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)", re.IGNORECASE)
+"""What Windows takes for a device, with any extension; no file has such a name."""
 
 _UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"}
 """Control, format (bidirectional overrides among them), surrogate, line and paragraph separators,
@@ -16,14 +20,13 @@ def visible(text: str) -> str:
 
     A line feed becomes ``\\n``, so one value stays on one line.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
-    return "".join(map(_visible_character, text))
+    unsafe = {each for each in set(text) if unicodedata.category(each) in _UNSAFE_CATEGORIES}
+    return text.translate({ord(each): _mark(each) for each in unsafe})
 
 
-def _visible_character(character: str) -> str:
-    if unicodedata.category(character) not in _UNSAFE_CATEGORIES:
-        return character
+def _mark(character: str) -> str:
     code = ord(character)
     if code < 0x100:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
@@ -49,7 +52,8 @@ def shortened(text: str, width: int) -> str:
 
     ``width`` of 1 leaves the ellipsis alone; below 1 nothing.
     """
-    if display_width(text) <= width:
+    fits = len(text) <= width if text.isascii() else _fitting(text, width) == text
+    if fits:
         return text
     if width <= 1:
         return ELLIPSIS[:width] if width > 0 else ""

@@ -27,6 +27,9 @@ MAX_TEXT = 32_767
 
 _MAX_NAME = 31
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\]")
+_RESERVED = "history"
+"""No sheet may have this name."""
+
 _EPOCH = datetime(2000, 1, 1, tzinfo=timezone.utc)
 """When every workbook was created, so that the same tables give the same file."""
 
@@ -121,8 +124,8 @@ def header_text(column: Column) -> str:
 
 def _unique(name: str, taken: set[str]) -> str:
     """``name`` as Excel allows it, different from those in ``taken`` ignoring case."""
-    plain = _NOT_IN_NAMES.sub("_", visible(name)).strip("'") or "table"
-    shown, number = plain[:_MAX_NAME], 2
+    plain = _NOT_IN_NAMES.sub("_", visible(name))[:_MAX_NAME].strip("'") or "table"
+    shown, number = f"{plain}~" if plain.lower() == _RESERVED else plain, 2
     while shown.lower() in taken:
         suffix = f"~{number}"
         shown, number = plain[: _MAX_NAME - len(suffix)] + suffix, number + 1

@@ -1,11 +1,13 @@
 """Answers as JSON: what is declared in this room is encoded as it is declared.
 
 Numbers that JSON cannot write (NaN, infinities) are null; decimals are numbers with all their
-digits; text that UTF-8 cannot write (lone surrogates of a file name) gets "?".
+digits; text that UTF-8 cannot write (lone surrogates of a file name) gets "?". Control characters
+that JSON may hold as they are get escaped all the same: answers are also printed on terminals.
 """
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +19,9 @@ SCHEMA_VERSION = 1
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
+_C1 = re.compile(rb"\xc2([\x80-\x9f])")
+_DELETE = b"\x7f"
+
 
 class Answer(msgspec.Struct):
     """What every answer has."""
@@ -27,10 +32,13 @@ class Answer(msgspec.Struct):
 def encode(answer: object) -> bytes:
     """The answer as compact UTF-8 JSON without a line end."""
     try:
-        return _JSON.encode(answer)
+        data = _JSON.encode(answer)
     except UnicodeEncodeError:
         plain = msgspec.to_builtins(answer, builtin_types=(Decimal,))
-        return _JSON.encode(_without_surrogates(plain))
+        data = _JSON.encode(_without_surrogates(plain))
+    if _DELETE in data:
+        data = data.replace(_DELETE, rb"\u007f")
+    return _C1.sub(lambda match: rb"\u00%02x" % match[1][0], data) if _C1.search(data) else data
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
+from tests.helpers.export_readers import Page
+from tests.helpers.hostile_names import ALL_NAMES, utf8
 from torch_tb_profiler.reports.html.markup import Markup, element, joined, number, text
+from torch_tb_profiler.reports.text import visible
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\" onload='x' &amp; \x1b[2J"
 
 
-class _Reader(HTMLParser):
-    """Tags with their attributes, and texts, as a browser reads them."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
-def read(markup: str) -> _Reader:
-    reader = _Reader()
-    reader.feed(markup)
-    reader.close()
-    return reader
-
-
 def test_a_hostile_text_is_text_and_its_invisible_characters_are_seen() -> None:
-    reader = read(element("p", HOSTILE))
+    reader = Page(element("p", HOSTILE))
     assert [tag for tag, _ in reader.tags] == ["p"]
     shown = HOSTILE.replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
     assert "".join(reader.texts) == shown
 
 
+def test_every_hostile_name_is_text_in_an_element_and_in_an_attribute() -> None:
+    for name in map(utf8, ALL_NAMES):
+        page = Page(element("p", element("b", name, title=name), name, data_name=name))
+        shown = visible(name)
+        assert page.tags == [("p", {"data-name": shown}), ("b", {"title": shown})], ascii(name[:80])
+        assert "".join(page.texts) == shown * 2, ascii(name[:80])
+
+
 def test_a_hostile_attribute_stays_one_attribute() -> None:
-    ((tag, attributes),) = read(element("td", "1", title=HOSTILE, class_="n")).tags
+    ((tag, attributes),) = Page(element("td", "1", title=HOSTILE, class_="n")).tags
     assert (tag, set(attributes)) == ("td", {"title", "class"})
     assert "onload='x'" in (attributes["title"] or "")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from torch_tb_profiler.reports.scalars.files import folder_of, write_events
+from torch_tb_profiler.reports.scalars.files import folders_of, write_events
 from torch_tb_profiler.reports.scalars.values import Scalar
 
 POINTS = [Scalar("profiler/a", 1, 100.5, 2.5), Scalar("profiler/a", 2, 101.5, 3.5)]
@@ -61,8 +61,16 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
         (".", "..", "worker"),
         ("", "a\x00b\n", "a-b-"),
         ("/etc", "rank 1", "etc/rank 1"),
+        ("a/con", "COM¹.x", "a/_con/_COM¹.x"),
+        ("r", "内" * 100, "r/" + "内" * 66),
     ],
 )
 def test_names_stay_below_the_folder(run: str, worker: str, expected: str) -> None:
-    folder = folder_of(Path("/out"), run, worker)
-    assert folder == Path("/out") / expected
+    assert folders_of(Path("/out"), [(run, worker)]) == [Path("/out") / expected]
+
+
+def test_workers_whose_names_become_equal_have_folders_of_their_own() -> None:
+    names = [("r", "a:b"), ("r", "a*b"), ("r", "A-B"), ("r", "other")]
+    assert folders_of(Path("/out"), names) == [
+        Path("/out/r") / name for name in ("a-b", "a-b~2", "A-B~3", "other")
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch_tb_profiler.reports.brief.bar import bar_text, legend_texts
 from torch_tb_profiler.reports.brief.content import Brief, TopTable, missing_text
 from torch_tb_profiler.reports.headings import distinct_headings
-from torch_tb_profiler.reports.markdown import escaped, grid
+from torch_tb_profiler.reports.markdown import escaped, grid, paragraph
 
 BAR_WIDTH = 60
 
@@ -46,7 +46,7 @@ def _screen(brief: Brief) -> list[str]:
         ]
         parts.append("".join(lines))
     parts += map(_table, brief.tops)
-    parts += [f"> {escaped(warning)}\n" for warning in brief.warnings]
+    parts += [f"> {paragraph(warning)}\n" for warning in brief.warnings]
     rest = [f"{brief.more_findings} more findings"] if brief.more_findings else []
     rest += [missing_text(brief.missing)] if brief.missing else []
     if rest:

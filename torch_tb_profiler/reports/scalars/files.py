@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from torch_tb_profiler.reports.scalars.values import Scalar
+from torch_tb_profiler.reports.text import DEVICE_NAMES
 
 ENDING = ".torch-tb-profiler"
 """What our files end in: only those are replaced."""
@@ -22,14 +24,31 @@ VERSION = "brain.Event:2"
 PARTIAL = ".partial"
 MAX_PART_CHARS = 120
 
+MAX_PART_BYTES = 200
+"""File systems allow 255."""
+
 _ODD = re.compile(r"[^\w. -]")
 
 
-def folder_of(output: Path, run: str, worker: str) -> Path:
-    """The folder of a worker's curves; each part of a name is one that is a file's everywhere."""
-    parts = [_ODD.sub("-", part)[:MAX_PART_CHARS].strip(" .") for part in run.split("/")]
-    name = _ODD.sub("-", worker)[:MAX_PART_CHARS].strip(" .") or "worker"
-    return output.joinpath(*filter(None, parts), name)
+def folders_of(output: Path, workers: Sequence[tuple[str, str]]) -> list[Path]:
+    """The folders of the curves of workers, each given by its run and its name: every part of a
+    path is one that is a file's everywhere; workers whose names become equal are numbered."""
+    folders: list[Path] = []
+    equal: Counter[str] = Counter()
+    for run, worker in workers:
+        parts = [_file_name(part) for part in run.split("/")]
+        folder = output.joinpath(*filter(None, parts), _file_name(worker) or "worker")
+        folded = str(folder).casefold()
+        equal[folded] += 1
+        is_first = equal[folded] == 1
+        folders.append(folder if is_first else folder.with_name(f"{folder.name}~{equal[folded]}"))
+    return folders
+
+
+def _file_name(part: str) -> str:
+    plain = _ODD.sub("-", part)[:MAX_PART_CHARS].encode()[:MAX_PART_BYTES].decode("utf-8", "ignore")
+    plain = plain.strip(" .")
+    return f"_{plain}" if DEVICE_NAMES.match(plain) else plain
 
 
 def write_events(folder: Path, scalars: Sequence[Scalar]) -> Path:
