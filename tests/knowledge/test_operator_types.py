@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from torch_tb_profiler.knowledge.many_names import MANY_NAMES
 from torch_tb_profiler.knowledge.operator_types import (
     TYPES,
     TypeRule,
     matching_type_rule,
     operator_type,
+    operator_types,
     simplify,
     type_file,
 )
@@ -62,3 +64,19 @@ def test_simplified(name: str, plain: str) -> None:
 def test_hostile_names_end() -> None:
     names = ("triton_poi_fused" + "_copy_" * 900 + "x", "a::" * 900, "_" * 5000, "[" * 5000)
     assert [operator_type(name) for name in names] == ["elementwise", None, None, None]
+
+
+def test_all_at_once_says_the_same_as_one_by_one() -> None:
+    examples = [name for rule in RULES for name in (*rule.examples, *rule.counter_examples)]
+    names = [
+        *examples,
+        *(f"{first}{second}" for first, second in zip(examples, examples[7:], strict=False)),
+        *(f"{name}\n" for name in examples),
+        *(f"custom::{name.rpartition('::')[2]}a" for name in examples),
+        *UNKNOWN,
+        "",
+        "my::\u4e2d\u6587_gemma<\u00e9>",
+    ]
+    names += [f"custom::operator_{number}" for number in range(MANY_NAMES)]
+    assert operator_types(names) == [operator_type(name) for name in names]
+    assert operator_types([]) == []

@@ -26,7 +26,7 @@ from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Spot, plain_evidence, shorten
 from torch_tb_profiler.evidence.tables import CALLS, TOTAL_US, build_table
 from torch_tb_profiler.knowledge.kernels import spoken_kind
-from torch_tb_profiler.knowledge.operator_types import operator_type
+from torch_tb_profiler.knowledge.operator_types import operator_types
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, Category
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.scales import duration_text
@@ -143,7 +143,7 @@ def _operator_names(context: Context) -> pl.DataFrame | None:
     if groups.is_empty():
         return None
     names = context.texts(groups["name_code"])
-    types = map(operator_type, names.to_list())
+    types = operator_types(names.to_list())
     kinds = [None if kind is None else spoken_kind(kind) for kind in types]
     return _with_shares(
         groups.select("name_code", "calls", dur_ns="host_self_ns").with_columns(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
-import polars as pl
 
 from torch_tb_profiler.knowledge.demangling import demangled, identifiers
 from torch_tb_profiler.knowledge.files import load, load_patterns
+from torch_tb_profiler.knowledge.many_names import MANY_NAMES, NO_RULE, first_rules
 from torch_tb_profiler.knowledge.patterns import RulePattern
 from torch_tb_profiler.once import once
 
@@ -85,12 +84,6 @@ UNKNOWN_KERNEL = KernelKind(OTHER, None, False, None)
 MAX_NAME_CHARS = 4096
 """Only this many characters of a name are searched, as some patterns take quadratic time."""
 
-MANY_NAMES = 1000
-"""From this many names on, compiling the patterns for polars, which does not cache them, pays."""
-
-LOOKBEHIND = re.compile(r"\(\?<!\w+\)")
-"""Not supported by the linear-time patterns of polars; without it more names match."""
-
 
 @once
 def kernel_file() -> KernelFile:
@@ -149,16 +142,6 @@ def classify_all(names: Sequence[str]) -> list[KernelKind]:
     """:func:`classify` of each name, fifty times faster where there are thousands of them."""
     if len(names) < MANY_NAMES:
         return [classify(name) for name in names]
-    kinds = [UNKNOWN_KERNEL] * len(names)
-    texts = [_searched_text(name) for name in names]
-    remaining = pl.DataFrame({"name": texts}, {"name": pl.String}).with_row_index("row")
-    for pattern, kind in _compiled():
-        hit = remaining["name"].str.contains(LOOKBEHIND.sub("", pattern.pattern))
-        if LOOKBEHIND.search(pattern.pattern):
-            rows = hit.arg_true()
-            matches = [pattern.search(name) is not None for name in remaining["name"].gather(rows)]
-            hit = hit.scatter(rows, matches)
-        for row in remaining["row"].filter(hit):
-            kinds[row] = kind
-        remaining = remaining.filter(~hit)
-    return kinds
+    patterns, kinds = zip(*_compiled(), strict=True)
+    rules = first_rules(patterns, [_searched_text(name) for name in names], whole=False)
+    return [UNKNOWN_KERNEL if rule == NO_RULE else kinds[rule] for rule in rules]

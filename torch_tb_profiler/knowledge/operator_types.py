@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
 
 from torch_tb_profiler.knowledge.files import load, load_patterns
+from torch_tb_profiler.knowledge.many_names import MANY_NAMES, NO_RULE, first_rules
 from torch_tb_profiler.knowledge.patterns import RulePattern
 from torch_tb_profiler.once import once
 
@@ -128,3 +130,12 @@ def operator_type(name: str) -> str | None:
     operators, regions of compiled code)."""
     rule = matching_type_rule(name)
     return None if rule is None else rule.type
+
+
+def operator_types(names: Sequence[str]) -> list[str | None]:
+    """:func:`operator_type` of each name, ten times faster where there are thousands of them."""
+    if len(names) < MANY_NAMES:
+        return [operator_type(name) for name in names]
+    patterns, rules = zip(*_compiled(), strict=True)
+    matching = first_rules(patterns, [simplify(name) for name in names], whole=True)
+    return [None if rule == NO_RULE else rules[rule].type for rule in matching]

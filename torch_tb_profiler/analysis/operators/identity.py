@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.codes import map_names
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, nearest_marked
 from torch_tb_profiler.analysis.operators.call_tree import call_tree
@@ -21,7 +20,7 @@ from torch_tb_profiler.analysis.operators.enclosing import EnclosingScopes, encl
 from torch_tb_profiler.analysis.operators.training_forward import training_forward
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
 from torch_tb_profiler.analysis.steps.masks import slice_steps
-from torch_tb_profiler.knowledge.operator_types import TYPES, operator_type
+from torch_tb_profiler.knowledge.operator_types import TYPES, operator_types
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_split, per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -189,9 +188,11 @@ def operator_types_of_calls(trace: Trace) -> Int8:
     """Per call of :func:`call_tree` the type that its name tells: place in ``TYPES``, or
     :data:`NO_TYPE`; made once."""
     type_by_name = {None: NO_TYPE} | {kind: number for number, kind in enumerate(TYPES)}
-    names = indices(trace.slices["name_code"])[call_tree(trace).slice]
-    types: Int8 = map_names(trace, names, lambda name: type_by_name[operator_type(name)], np.int8)
-    return types
+    codes, row = factorize(indices(trace.slices["name_code"])[call_tree(trace).slice])
+    types = operator_types([str(trace.strings[code]) for code in codes.tolist()])
+    of_code = np.array([type_by_name[kind] for kind in types], np.int8)
+    of_call: Int8 = of_code[row]
+    return of_call
 
 
 @per_trace

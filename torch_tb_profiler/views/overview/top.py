@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.operators.by_name import inside_of_names, operat
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH, launches_outside
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.knowledge.operator_types import operator_type
+from torch_tb_profiler.knowledge.operator_types import operator_types
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
@@ -184,7 +184,7 @@ def _with_kinds(
     is_operator = rows["name_code"].is_in(names.implode())
     known = rows["name_code"].filter(is_operator)
     inside = inside_of_names(trace, selection, known.to_numpy())
-    types = [operator_type(trace.text(code) or "") for code in known]
+    types = operator_types([trace.text(code) or "" for code in known])
     kinds = pl.DataFrame(
         {
             "name_code": known,
