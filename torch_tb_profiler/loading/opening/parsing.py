@@ -7,7 +7,6 @@ as Arrow files; if it dies, only its file fails.
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunningError
@@ -44,6 +43,7 @@ from torch_tb_profiler.loading.opening.stored_answers import StoredAnswers, stor
 from torch_tb_profiler.loading.processes.executors import LocalExecutor, WorkerDiedError
 from torch_tb_profiler.loading.processes.progress_file import ProgressFile
 from torch_tb_profiler.loading.processes.resources import usable_cores
+from torch_tb_profiler.loading.processes.scratch import scratch_folder
 from torch_tb_profiler.once import once
 from torch_tb_profiler.requests.errors import OpenError, Problem
 from torch_tb_profiler.storage.cache_folder import CacheFolder
@@ -226,8 +226,7 @@ class Parser:
         return OpenedFile(summary or _summarize(trace, job.rules), opened.state)
 
     def _in_worker(self, job: Job, progress: Progress | None) -> OpenedFile:
-        with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
-            scratch = Path(folder)
+        with scratch_folder() as scratch:
             progress_file = ProgressFile(scratch / "signals")
             progress_file.make()
             handed_job = replace(job, scratch=scratch, progress_file=progress_file)
@@ -310,9 +309,9 @@ def _load_from_scratch(scratch: Path, job: Job) -> Trace | None:
 
 def _summarize(trace: Trace, rules: UserRules) -> Trace:
     """The summary of a trace that no cache could store."""
-    with tempfile.TemporaryDirectory(prefix="torch_tb_profiler-") as folder:
-        save_summary(trace, Path(folder))
-        summary = load_summary(Path(folder))
+    with scratch_folder() as folder:
+        save_summary(trace, folder)
+        summary = load_summary(folder)
     provide_rules(summary, rules)
     return summary
 
