@@ -1,9 +1,10 @@
 """Damages cache entries at random, and opens their traces as a user does.
 
-Single and multiple bits, bytes and blocks of every file of the entries (traces, summaries, seals),
-and of the objects of a cache in a bucket; files that are cut, missing, added or taken from another
-entry. After each damage every view is asked through ``torch-tb-profiler report``, and compared with
-the answers of whole entries. Processes work in batches, so that one that ends is seen.
+One bit of every file of the entries of recordings of five formats, then at random bits, bytes and
+blocks of them (traces, summaries, seals) and of the objects of a cache in a bucket; files that are
+cut, missing, added or taken from another entry. After each damage every view is asked through
+``torch-tb-profiler report``, and compared with the answers of whole entries. Processes work in
+batches, so that one that ends is seen.
 
     python bench/bit_flips.py --cases 2000 --seed 1
 """
@@ -18,13 +19,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import cache_damages
-from cache_damages import DAMAGES, WEIGHTS, Case, scenes_in
-from figures import Figure, add_options, tell
+from cache_damages import DAMAGES, RECORDINGS, WEIGHTS, Case, Scene, scenes_in
+from figures import SAFETY, Figure, add_options, tell
 
 BATCH = 50
 BATCH_LIMIT_S = 600.0
@@ -43,6 +44,16 @@ def cases(count: int, seed: int, scenes: Sequence[str]) -> list[Case]:
             chance.randrange(2**31),
         )
         for _ in range(count)
+    ]
+
+
+def every_file(seed: int, scenes: Mapping[str, Scene]) -> list[Case]:
+    """One flipped bit for each file of each cache."""
+    chance = random.Random(seed)
+    return [
+        Case(name, "one bit", chance.randrange(2**31), number)
+        for name, scene in scenes.items()
+        for number in range(len(scene.files()))
     ]
 
 
@@ -78,7 +89,8 @@ def main() -> int:
         scenes = scenes_in(Path(folder))
         for scene in scenes.values():
             scene.prepare()
-        chosen = cases(arguments.cases, arguments.seed, list(scenes))
+        swept = every_file(arguments.seed, scenes)
+        chosen = [*swept, *cases(arguments.cases, arguments.seed, list(scenes))]
         for number, (case, outcome, broken) in enumerate(play_all(chosen, Path(folder)), 1):
             outcomes[outcome] += 1
             noticed += broken > 0
@@ -86,8 +98,9 @@ def main() -> int:
                 print(f"{outcome}: {case}", flush=True)
             if number % 500 == 0:
                 print(f"{number} of {len(chosen)}", flush=True)
-    subject = f"{len(scenes)} caches, seed {arguments.seed}"
+    subject = f"{len(RECORDINGS)} recordings, {len(scenes)} caches, seed {arguments.seed}"
     figures = [
+        Figure("files of cache entries, each with a bit flipped", len(swept), ""),
         Figure("damages", sum(outcomes.values()), ""),
         Figure("noticed (not: missing objects, equal files, bits of a gzip header)", noticed, ""),
         Figure("answers that changed", outcomes["changed"], "", goal=0),
@@ -95,7 +108,7 @@ def main() -> int:
         Figure("processes that ended", outcomes["aborted"], "", goal=0),
         Figure("time for all", time.perf_counter() - started_s, "s"),
     ]
-    tell("bit-flips", subject, figures, arguments)
+    tell("bit-flips", subject, figures, arguments, SAFETY)
     return 0 if outcomes["same"] == len(chosen) else 1
 
 

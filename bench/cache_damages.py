@@ -1,4 +1,4 @@
-"""Caches of samples, random damages to their files, and what a user sees afterwards.
+"""Caches of recordings of five formats, damages to their files, and what a user sees then.
 
 Run as a program it plays the damages that are read from stdin, one per line of JSON.
 """
@@ -15,20 +15,55 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+import make_pftrace
+from make_formats import paddle
+from make_nsys import nsys_database
+from snapshot import write_snapshot
 
 from torch_tb_profiler.cli import main as torch_tb_profiler
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.storage.signing import KEY_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = {
-    "torch_compile_triton": 1,
-    "h100_bert_small": 1,
-    "cpu_slowloader_nw0": 1,
-    "cpu_ddp4_gloo": 2,
+PLACES = ("folder", "bucket", "signed bucket")
+
+
+def _sample(name: str, ranks: int, folder: Path) -> None:
+    for file in sorted((ROOT / "samples" / name).glob("*.json*"))[:ranks]:
+        shutil.copy(file, folder)
+
+
+def _nsys(folder: Path) -> None:
+    shutil.copy(nsys_database(300, graphs=True), folder)
+
+
+def _pftrace(folder: Path) -> None:
+    make_pftrace.write(folder / "a.pftrace", 900)
+
+
+def _paddle(folder: Path) -> None:
+    shutil.copy(paddle(60), folder)
+
+
+def _snapshot(folder: Path) -> None:
+    write_snapshot(folder / "snapshot.pickle", 300_000)
+
+
+RECORDINGS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
+    "torch_compile_triton": (partial(_sample, "torch_compile_triton", 1), PLACES),
+    "h100_bert_small": (partial(_sample, "h100_bert_small", 1), PLACES),
+    "cpu_slowloader_nw0": (partial(_sample, "cpu_slowloader_nw0", 1), PLACES),
+    "cpu_ddp4_gloo": (partial(_sample, "cpu_ddp4_gloo", 2), PLACES),
+    "nsys": (_nsys, PLACES[:1]),
+    "pftrace": (_pftrace, PLACES[:1]),
+    "paddle": (_paddle, PLACES[:1]),
+    "snapshot": (_snapshot, PLACES[:1]),
 }
-"""Sample → how many of its ranks; small ones, so that thousands of damages take minutes."""
+"""Name → how it is made, and where its caches are; small ones, so that thousands of damages take
+minutes."""
 
 SIGNING_KEY = "a key of the benchmark, no secret"
 
@@ -41,35 +76,36 @@ class Case:
         scene: Name of the :class:`Scene`.
         kind: One of :data:`DAMAGES`.
         seed: Decides the file and the place in it.
+        number: Index of the file among all of them; None lets the seed decide.
     """
 
     scene: str
     kind: str
     seed: int
+    number: int | None = None
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One sample with a cache.
+    """One recording with a cache.
 
     Attributes:
         folder: With ``logs``, the cache as it was written in ``whole``, the cache that is used
             and damaged in ``cache``, and ``answers``.
-        sample: Its name.
+        recording: Its name in :data:`RECORDINGS`.
         place: Where the cache is: ``folder``, ``bucket`` or ``signed bucket``.
         views: What is asked for.
     """
 
     folder: Path
-    sample: str
+    recording: str
     place: str
     views: str = "all"
 
     def prepare(self) -> None:
         """Make the cache and the answers."""
         (self.folder / "logs").mkdir(parents=True)
-        for file in sorted((ROOT / "samples" / self.sample).glob("*.json*"))[: RUNS[self.sample]]:
-            shutil.copy(file, self.folder / "logs")
+        RECORDINGS[self.recording][0](self.folder / "logs")
         self.answer()
         answer, _ = self.answer()
         (self.folder / "answers").write_bytes(answer)
@@ -84,8 +120,9 @@ class Scene:
         shutil.rmtree(self.folder / "cache", ignore_errors=True)
         shutil.copytree(self.folder / "whole", self.folder / "cache")
         chance = random.Random(case.seed)
-        files = sorted(path for path in (self.folder / "cache").rglob("*") if self._is_kept(path))
-        DAMAGES[case.kind](chance.choice(files), files, chance)
+        files = self.files("cache")
+        file = chance.choice(files) if case.number is None else files[case.number]
+        DAMAGES[case.kind](file, files, chance)
         answer, broken = self.answer()
         whole = (self.folder / "answers").read_bytes()
         if answer == whole:
@@ -93,8 +130,13 @@ class Scene:
         has_same_code = answer.partition(b"\n")[0] == whole.partition(b"\n")[0]
         return ("changed" if has_same_code else "failed"), broken
 
-    def _is_kept(self, path: Path) -> bool:
-        below = path.relative_to(self.folder / "cache").parts
+    def files(self, copy: str = "whole") -> list[Path]:
+        """All files of the entries of a copy of the cache."""
+        whole = self.folder / copy
+        return sorted(path for path in whole.rglob("*") if self._is_kept(path, whole))
+
+    def _is_kept(self, path: Path, whole: Path) -> bool:
+        below = path.relative_to(whole).parts
         return path.is_file() and not {"tmp", "pins"} & set(below)
 
     def answer(self) -> tuple[bytes, int]:
@@ -220,10 +262,10 @@ WEIGHTS = (50, 20, 10, 8, 2, 2, 5, 3)
 def scenes_in(folder: Path) -> dict[str, Scene]:
     """The scenes by name."""
     scenes = {}
-    for sample in RUNS:
-        for place in ("folder", "bucket", "signed bucket"):
-            name = f"{sample} {place}"
-            scenes[name] = Scene(folder / name.replace(" ", "-"), sample, place)
+    for recording, (_, places) in RECORDINGS.items():
+        for place in places:
+            name = f"{recording} {place}"
+            scenes[name] = Scene(folder / name.replace(" ", "-"), recording, place)
     return scenes
 
 

@@ -26,6 +26,7 @@ from make_trace import make_trace
 
 SMALL = "h100_bert_small"
 RANKS = "cpu_ddp4_gloo"
+OTHERS = ("torch_compile_triton", "cpu_slowloader_nw0")
 OTHER_USER = 54321
 UNREADABLE = 3
 """The exit code for input that cannot be read."""
@@ -113,25 +114,35 @@ def cache_deleted_while_serving(scene: Scene) -> None:
         has_no_crash(server.log)
 
 
-def two_servers_one_cache(scene: Scene) -> None:
-    """Two servers parse the same traces into the same cache at the same time."""
-    scene.add(RANKS)
-    answers: dict[int, object] = {}
+def two_servers_and_an_ingest(scene: Scene) -> None:
+    """Two servers and an ingest parse the same traces into the same cache at the same time."""
+    for sample in (RANKS, SMALL, *OTHERS):
+        scene.add(sample)
+    questions = [f"view/distributed?run={RANKS}"]
+    questions += [f"view/overview?run={sample}" for sample in (RANKS, SMALL, *OTHERS)]
+    answers: dict[tuple[int, str], object] = {}
     with scene.server() as one, scene.server() as other:
         servers = {1: one, 2: other}
+        ingest = scene.begin("ingest", str(scene.traces))
 
-        def ask(number: int) -> None:
-            answers[number] = servers[number].get(f"view/distributed?run={RANKS}")
+        def ask(number: int, question: str) -> None:
+            answers[number, question] = servers[number].get(question)
 
-        threads = [threading.Thread(target=ask, args=(number,)) for number in servers]
+        asked = [(number, question) for number in servers for question in questions]
+        threads = [threading.Thread(target=ask, args=each) for each in asked]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert answers[1] == answers[2]
-        has_no_crash(one.log + other.log)
+        _, err = ingest.communicate(timeout=LIMIT_S)
+        has_no_crash(one.log + other.log + err.decode())
+        assert ingest.returncode == 0, err.decode()
+    assert not list(scene.cache.glob("tmp/*")), "something unfinished is left"
     with scene.server("--no-cache") as third:
-        assert third.get(f"view/distributed?run={RANKS}") == answers[1]
+        for question in questions:
+            right = third.get(question)
+            assert answers[1, question] == answers[2, question] == right, question
+    is_right(scene.report(), scene.truth())
 
 
 def file_truncated_while_read(scene: Scene) -> None:

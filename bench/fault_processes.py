@@ -25,6 +25,7 @@ from fault_scene import (
     holds_open,
     is_right,
     is_running,
+    serving,
 )
 
 RANKS = 4
@@ -126,20 +127,18 @@ def _serves_or_says_so(scene: Scene, before: list[str]) -> None:
     """A server answers, or says that memory is short, or ends with exit code 3."""
     process = scene.begin("serve", str(scene.traces), "--port", "0", before=before)
     try:
-        assert process.stdout is not None
-        address = re.search(rb"http://[^/\s]*:(\d+)", process.stdout.readline())
-        if address is not None:
-            for run in (SMALL, "large"):
-                status, answer = answered(int(address[1]), f"view/overview?run={run}")
-                is_short = status == 422 and answer["error"]["code"] in NO_MEMORY
-                assert status in (0, 200) or is_short, f"{status}: {str(answer)[:300]}"
-                if status == 0:
-                    assert process.wait(LIMIT_S) == 3
+        port = serving(process)
+        for run in (SMALL, "large") if port else ():
+            status, answer = answered(port, f"view/overview?run={run}")
+            is_short = status == 422 and answer["error"]["code"] in NO_MEMORY
+            assert status in (0, 200) or is_short, f"{status}: {str(answer)[:300]}"
+            if status == 0:
+                assert process.wait(LIMIT_S) == 3
     finally:
         process.terminate()
         out, err = process.communicate(timeout=LIMIT_S)
     has_no_crash(err.decode(errors="replace"))
-    assert address is not None or process.returncode == 3, f"{process.returncode}: {out!r} {err!r}"
+    assert port or process.returncode == 3, f"{process.returncode}: {out!r} {err!r}"
 
 
 def _reader_of(pid: int, paths: list[Path]) -> int | None:

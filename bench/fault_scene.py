@@ -175,6 +175,16 @@ class Server:
         return _awaited_answer(self.port, path)
 
 
+def serving(process: subprocess.Popen[bytes]) -> int:
+    """The port of a server that was just started; 0 where it ended."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        address = re.search(rb"http://[^/\s]*:(\d+)", line)
+        if address is not None:
+            return int(address[1])
+    return 0
+
+
 def answered(port: int, path: str) -> tuple[int, Any]:
     """As :meth:`Server.get`; status 0 where the server is gone."""
     try:

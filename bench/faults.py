@@ -67,9 +67,9 @@ FAULTS = (
         folders.cache_deleted_while_serving,
     ),
     Fault(
-        "two servers on one cache",
-        "the first to finish keeps its entry; both answer the same",
-        folders.two_servers_one_cache,
+        "two servers and an `ingest` on one cache",
+        "the first to finish keeps its entry; all answer the same",
+        folders.two_servers_and_an_ingest,
     ),
     Fault(
         "worker process killed",

@@ -1,4 +1,5 @@
-"""Figures: how they are printed, and how they get into ``docs/performance.md``."""
+"""Figures: how they are printed, and how they get into ``docs/performance.md`` and
+``docs/safety.md``."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+SAFETY = DOCUMENT.with_name("safety.md")
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,7 @@ class Figure:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that :func:`tell` looks at."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument(
-        "--write", action="store_true", help=f"put the figures into docs/{DOCUMENT.name}"
-    )
+    parser.add_argument("--write", action="store_true", help="put the figures into the docs")
 
 
 def machine() -> str:
@@ -69,7 +69,11 @@ def machine() -> str:
 
 
 def tell(
-    section: str, subject: str, figures: Sequence[Figure], arguments: argparse.Namespace
+    section: str,
+    subject: str,
+    figures: Sequence[Figure],
+    arguments: argparse.Namespace,
+    document: Path = DOCUMENT,
 ) -> None:
     """Print figures, and write them where the arguments say.
 
@@ -78,14 +82,15 @@ def tell(
         subject: What was measured.
         figures: The figures.
         arguments: With the options of :func:`add_options`.
+        document: Where the section is.
     """
     for figure in figures:
         print(figure)
     if arguments.json:
         arguments.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
     if arguments.write:
-        text = DOCUMENT.read_text(encoding="utf-8")
-        DOCUMENT.write_text(written(text, section, subject, figures), encoding="utf-8")
+        text = document.read_text(encoding="utf-8")
+        document.write_text(written(text, section, subject, figures), encoding="utf-8")
 
 
 def written(text: str, section: str, subject: str, figures: Sequence[Figure]) -> str:

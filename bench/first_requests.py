@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from figures import Figure, add_options, tell
+from figures import SAFETY, Figure, add_options, tell
 from load import make_runs
 
 RUNS = 16
@@ -276,7 +276,8 @@ def main() -> int:
             for text in (*outcome.deaths[:3], *outcome.wrong[:3], *outcome.errors[:10]):
                 print(text, file=sys.stderr)
             figures += outcome.figures(face.name)
-    tell("first_requests", f"{CLIENTS} first requests at once, {given.runs} runs", figures, given)
+    subject = f"{CLIENTS} first requests at once, {given.runs} runs, seed {given.seed}"
+    tell("first_requests", subject, figures, given, SAFETY)
     return 0 if all(figure.is_met for figure in figures) else 1
 
 

@@ -30,7 +30,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from figures import Figure, add_options, tell  # noqa: E402  # the path must be set first
+from figures import SAFETY, Figure, add_options, tell  # noqa: E402  # the path must be set first
 
 from tests.cloud import emulators  # noqa: E402
 from tests.helpers.stalls import FAULTS, Fault, FaultyEndpoint, faulty_endpoint  # noqa: E402
@@ -98,7 +98,7 @@ def main() -> int:
     for line in fallen:
         print(line)
     subject = f"moto behind an endpoint that fails; limit of a question {LIMIT_S:g} s, server 20 s"
-    tell("stalls", subject, figures, arguments)
+    tell("stalls", subject, figures, arguments, SAFETY)
     return 0 if all(figure.is_met for figure in figures) else 1
 
 
