@@ -59,11 +59,18 @@ LIMITS: Mapping[str, Limit] = {
         "the rest is not read, noted as `reading_stopped`",
     ),
     "objects": Limit(
-        "values of a pickle that are held at once",
-        1_000_000,
+        "values of a pickle",
+        500_000,
         1e9,
-        1.0,
-        "refused: `not_a_snapshot`",
+        0.25,
+        "refused: `too_many_values`",
+    ),
+    "memory_stacks": Limit(
+        "distinct call stacks of a memory snapshot",
+        300_000,
+        10e6,
+        0.003,
+        "memory with further ones has no stack, noted as `snapshot_stacks_left_out`",
     ),
     "text_chars": _fixed("characters of a text", 262_144, "cut, noted as `text_cut`"),
     "all_text_chars": Limit(
@@ -146,6 +153,10 @@ class Budget(Struct, frozen=True):
         """The limit in words, and how to change it."""
         number = self.limit(key)
         return f"limit: {number:,.0f} {LIMITS[key].what}; {LIMITS_VARIABLE}={key}=NUMBER changes it"
+
+
+UNLIMITED = Budget(2**62, 2**62)
+"""The ceilings of all limits."""
 
 
 class Stopwatch:

@@ -127,3 +127,116 @@ def _(path: Path, rng: random.Random) -> None:
 @attack("snapshot-decimal", PICKLE)
 def _(path: Path, rng: random.Random) -> None:
     path.write_bytes(b"\x80\x02" + b"L" + b"7" * (4_000_000 + rng.randrange(99)) + b"L\n.")
+
+
+@attack("snapshot-pops", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    path.write_bytes(PROTOCOL + b"]" + b"]0" * (COUNT // 2 + rng.randrange(99)) + b".")
+
+
+@attack("snapshot-nothing-appended", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    path.write_bytes(PROTOCOL + b"]" + b"(e" * (COUNT // 2 + rng.randrange(99)) + b".")
+
+
+@attack("snapshot-headers", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    path.write_bytes(PROTOCOL * (COUNT // 2 + rng.randrange(99)) + b"].")
+
+
+@attack("snapshot-frames", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    frame = b"\x95" + bytes(8)
+    path.write_bytes(PROTOCOL + frame * (3_000_000 + rng.randrange(99)) + b"].")
+
+
+@attack("snapshot-frame-length", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    length = rng.randrange(2**63, 2**64).to_bytes(8, "little")
+    path.write_bytes(PROTOCOL + b"\x95" + length + pickle.dumps(snapshot(1000), 2)[2:])
+
+
+@attack("snapshot-lengths", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    """Texts and bytes that claim more than there is, after data that is right."""
+    length = rng.randrange(2**40, 2**62).to_bytes(8, "little")
+    whole = pickle.dumps(snapshot(1000), 4)[:-1]
+    path.write_bytes(whole + b"\x8e" + length + b"\x8d" + length)
+
+
+@attack("snapshot-tuples-deep", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    path.write_bytes(PROTOCOL + b"]" + b"\x85" * (COUNT + rng.randrange(99)) + b".")
+
+
+@attack("snapshot-memo-far", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    puts = (
+        b"r" + rng.randrange(2**31, 2**32).to_bytes(4, "little") + b"j" + rng.randbytes(4)
+        for _ in range(2_000_000)
+    )
+    path.write_bytes(PROTOCOL + b"](" + b"".join(puts) + b"e.")
+
+
+@attack("snapshot-items", PICKLE)
+def _(path: Path, _rng: random.Random) -> None:
+    path.write_bytes(PROTOCOL + b"]" + (b"(" + b"N" * 999 + b"e") * (COUNT // 1000) + b".")
+
+
+@attack("snapshot-keys", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    keys = dict.fromkeys(range(3000000 + rng.randrange(99)))
+    path.write_bytes(pickle.dumps({**snapshot(1000), "allocator_settings": keys}, 4))
+
+
+@attack("snapshot-integers", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    value = snapshot(100_000)
+    for entry in value["device_traces"][0]:
+        entry["addr"] = entry["size"] = rng.choice([2**500, -(2**500), 2**64, -(2**63), 2**63])
+        entry["time_us"] = rng.choice([2**63, -1, 2**52, 0, 2**500])
+    path.write_bytes(pickle.dumps(value, 4))
+
+
+@attack("snapshot-stack-texts", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    """Few frames with long names, in ever other stacks: each is written out in each stack."""
+    value = snapshot(100_000 + rng.randrange(99))
+    frames = [
+        {"filename": f"/{n}" + "a" * 900 + ".py", "line": n, "name": f"{n}" + "f" * 900}
+        for n in range(100)
+    ]
+    for entry in value["device_traces"][0]:
+        entry["frames"] = rng.choices(frames, k=60)
+    path.write_bytes(pickle.dumps(value, 4))
+
+
+@attack("snapshot-annotations", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    """Ranges inside one another that never end."""
+    marks = [
+        {"stage": "START", "name": f"range{n}_{rng.random()}", "device": 0, "time_us": n + 1}
+        for n in range(300_000)
+    ]
+    path.write_bytes(pickle.dumps({**snapshot(1000), "external_annotations": marks}, 4))
+
+
+@attack("snapshot-odd-types", PICKLE)
+def _(path: Path, rng: random.Random) -> None:
+    """Every value of another type than it has."""
+    odd = [None, True, -1, 2**70, 1e308, float("nan"), "x", b"x", [], {}, (), [[]], {"a": 1}]
+    value = snapshot(0)
+    trace: list[Any] = value["device_traces"][0]
+    keys = ("action", "addr", "size", "stream", "time_us", "frames", "device_free")
+    trace += [{key: rng.choice(odd) for key in keys} for _ in range(5000)]
+    segment = ("device", "address", "total_size", "allocated_size", "stream", "blocks", "frames")
+    block = ("size", "requested_size", "address", "state", "frames", "history")
+    value["segments"] = [
+        {key: rng.choice(odd) for key in segment}
+        | {"total_size": 5, "blocks": [{key: rng.choice(odd) for key in block}]}
+        for _ in range(5000)
+    ]
+    value["external_annotations"] = [
+        {key: rng.choice(odd) for key in ("stage", "name", "device", "time_us")} for _ in range(99)
+    ]
+    path.write_bytes(pickle.dumps(value, 4))

@@ -18,8 +18,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "gzip_corrupt": "The gzip stream is damaged; everything before the damage was read.",
     "snapshot_without_times": "The snapshot has no event times: its events are shown in their "
     "order, 1 us apart.",
-    "snapshot_stacks_left_out": "Events whose call stack is not among the first 300,000 distinct "
-    "ones count without a stack.",
+    "snapshot_stacks_left_out": "Events whose call stack is not among the first distinct ones "
+    "count without a stack.",
     "trailing_data": "Text after the end of the first JSON document was ignored.",
     "trailing_comma": "An extra comma was skipped.",
     "stray_text": "Text between the events that is not an event was skipped.",

@@ -7,7 +7,6 @@ import random
 import numpy as np
 import pytest
 
-from torch_tb_profiler.importers.snapshot import stacks as stacks_module
 from torch_tb_profiler.importers.snapshot.frame_lists import MAX_LIST_BYTES, NO_LIST, FrameLists
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 
@@ -53,9 +52,9 @@ def test_bytes_that_are_not_lists() -> None:
     assert numbers_of(frame_lists, []) == []
 
 
-def test_lists_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stacks_module, "MAX_STACKS", 2)
+def test_lists_beyond_the_limit_are_counted() -> None:
     stacks = Stacks({})
+    stacks.most = 2
     frame_lists = FrameLists(stacks)
     lists = [b"h\x01", b"h\x02", b"h\x03", b"h\x03", b"h\x01", b"h\x04"]
     numbers = numbers_of(frame_lists, lists)

@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated
-from torch_tb_profiler.importers.snapshot import machine as module
+from torch_tb_profiler.budget import LIMITS_VARIABLE, Budget
 from torch_tb_profiler.importers.snapshot.errors import (
     HostilePickleError,
     PickleError,
+    TooManyValuesError,
     TruncatedPickleError,
 )
 from torch_tb_profiler.importers.snapshot.machine import PickleMachine
@@ -132,11 +133,17 @@ def test_claimed_lengths_take_no_memory(data: bytes) -> None:
         read(data)
 
 
-def test_containers_and_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_CONTAINERS", 1000)
-    for bomb in (b"]" * 5000, b"(" * 5000, b"}" * 5000, b")" * 5000, b"]" + b"\x85" * 5000):
-        with pytest.raises(HostilePickleError):
-            read(b"\x80\x04" + bomb + b".")
+@pytest.mark.parametrize(
+    "bomb", [b"]", b"(", b"}", b")", b"\x85", b"2", b"N", b"\x94", b"]0", b"(e", b"(1", b"\x80\x04"]
+)
+def test_values_are_bounded_and_no_opcode_is_for_free(
+    bomb: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "objects=1000")
+    data = b"\x80\x04]" + bomb * 5000 + b"."
+    machine = PickleMachine(StreamWindow(pieces(data, 1 << 20)), budget=lambda: Budget(0, 0))
+    with pytest.raises(TooManyValuesError):
+        machine.run()
 
 
 def test_depth_and_sharing_cost_nothing() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.helpers.snapshots import START_US, simulated, trace_of
 from torch_tb_profiler.analysis.recording.device_terms import device_terms
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.registry import detect_format, import_trace
 from torch_tb_profiler.trace.categories import Category
@@ -52,6 +53,36 @@ def test_blocks_of_many_segments_at_once_are_counted_once() -> None:
     side = trace_of(pickle.dumps([dict(segment) for _ in range(50)], 4)).side
     assert side["snapshot_segments"].frame.height == 50
     assert side["snapshot_blocks"].frame["address"].to_list() == [512 * at for at in range(20)]
+
+
+def test_more_values_than_the_budget_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(simulated(2, events=50)[0], 4)
+    monkeypatch.setenv(LIMITS_VARIABLE, "objects=100")
+    with pytest.raises(TraceFormatError, match="objects=NUMBER") as error:
+        trace_of(data)
+    assert error.value.code == "too_many_values"
+
+
+def test_texts_of_stacks_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, _ = simulated(2, events=50)
+    frames = [{"filename": f"{n}.py", "line": 1, "name": "f" * 300} for n in range(9)]
+    snapshot["device_traces"][0][0]["frames"] = frames
+    data = pickle.dumps(snapshot, 4)
+    whole = trace_of(data).side["snapshot_stacks"].frame["frames"].to_list()
+    monkeypatch.setenv(LIMITS_VARIABLE, "all_text_chars=2000")
+    trace = trace_of(data)
+    assert trace.quality.counts["stacks_cut"] == 1
+    cut = trace.side["snapshot_stacks"].frame["frames"].to_list()
+    for before, after in zip(whole, cut, strict=True):
+        expected = before.split("\n")[:3] if "f" * 300 in before else before.split("\n")
+        assert after.split("\n") == expected
+
+
+def test_stacks_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "memory_stacks=2")
+    trace = trace_of(pickle.dumps(simulated(2, events=50)[0], 4))
+    assert trace.side["snapshot_stacks"].frame.height == 2
+    assert trace.quality.counts["snapshot_stacks_left_out"] > 0
 
 
 def test_events_of_many_devices_at_once_are_those_of_one() -> None:

@@ -77,6 +77,20 @@ def test_a_failed_span_says_why_and_is_tried_again_when_it_changes(
     assert store.status(mended).state == "ready"
 
 
+def test_a_file_that_failed_is_not_read_again_for_its_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = TraceStore(cache=None)
+    path = tmp_path / "w.pt.trace.json"
+    path.write_text("not json")
+    broken = span_file(path)
+    store.request(broken)
+    store.wait([broken], 10)
+    monkeypatch.setattr(parsing, "open_trace_file", None)  # another reading would fail otherwise
+    assert store.request(broken, "summary") == store.status(broken)
+    assert store.status(broken, "summary").error == store.status(broken).error
+
+
 @pytest.mark.parametrize("fault", [ZeroDivisionError("oops"), PanicException("oops")])
 def test_a_fault_of_ours_is_a_failed_span(
     tmp_path: Path, write_trace: Writer, monkeypatch: pytest.MonkeyPatch, fault: BaseException

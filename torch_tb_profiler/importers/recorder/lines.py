@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ MAX_LINE_BYTES = 32 << 20
 BLOCK_START = b'{"kind":'
 BLANK_BYTES = b" \t\r\n\0"
 """A file that was open when the machine crashed may contain NUL bytes."""
+
+_BLANK_LINES = re.compile(rb"\n[ \t\r\n]*\n")
 
 _DECODER = msgspec.json.Decoder(Block)
 
@@ -59,11 +62,12 @@ def _last_block(text: bytes) -> Block | None:
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     """The lines without line ends, and whether each had one; lines longer than
-    :data:`MAX_LINE_BYTES` are cut."""
+    :data:`MAX_LINE_BYTES` are cut. Of blank lines, of which a file of some kilobytes unpacks to
+    millions, a few remain."""
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:
-        first, *more = chunk.split(b"\n")
+        first, *more = _BLANK_LINES.sub(b"\n", chunk).split(b"\n")
         if size <= MAX_LINE_BYTES:
             parts.append(first)
             size += len(first)

@@ -12,4 +12,8 @@ class TruncatedPickleError(PickleError):
 
 
 class HostilePickleError(PickleError):
-    """The pickle would import or call something, or needs more memory than any snapshot."""
+    """The pickle would import or call something, or claims more bytes than any value has."""
+
+
+class TooManyValuesError(PickleError):
+    """The pickle holds more values than any snapshot of its size."""

@@ -2,8 +2,8 @@
 
 Nothing is ever imported or called: an opcode that would is rejected with the name of its target
 (:class:`HostilePickleError`). There is no recursion, and memory is bounded by the length of the
-file, :data:`MAX_CONTAINERS` and :data:`MAX_VALUES`. Of a truncated stream, everything before its
-end is available.
+file and a number of values (:class:`TooManyValuesError`). Of a truncated stream, everything before
+its end is available.
 
 Most of a snapshot are entries of allocator traces, millions of similar dicts: they become rows of
 columns while they are read (:mod:`torch_tb_profiler.importers.snapshot.entries`), most of them
@@ -17,22 +17,20 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from torch_tb_profiler.budget import UNLIMITED, Budget
 from torch_tb_profiler.importers.snapshot import opcodes as op
 from torch_tb_profiler.importers.snapshot.entries import KEYS, EntryRun, EntryStore
 from torch_tb_profiler.importers.snapshot.errors import (
     HostilePickleError,
     PickleError,
+    TooManyValuesError,
     TruncatedPickleError,
 )
 from torch_tb_profiler.importers.snapshot.values import MARGIN_BYTES, ValueOpcodes
 from torch_tb_profiler.importers.snapshot.window import StreamWindow
 
-MAX_CONTAINERS = 20_000_000
-"""Lists, dicts, tuples and sets outside of bulk decoding; a snapshot of 1 GB has under a
-million."""
-
-MAX_VALUES = 40_000_000
-"""Values on the stack."""
+CHECK_BYTES = 1 << 20
+"""After so many bytes of opcodes, the number of values is checked."""
 
 _MAX_NAME_CHARS = 80
 _REFERENCES = re.compile(rb"(?:j.{4}|h.)*(?=e)", re.DOTALL)
@@ -42,18 +40,30 @@ _KEYS = (str, int, float, bytes, type(None))
 class PickleMachine(ValueOpcodes):
     """The execution of one pickle.
 
+    Args:
+        window: The stream.
+        progress: Called whenever the window moves.
+        budget: How many values and stacks it may hold, by what is read so far. Opcodes that a
+            pickler does not write for data count as values, so that none of them is for free.
+
     Attributes:
         entries: The entries of allocator traces read so far.
     """
 
-    def __init__(self, window: StreamWindow, progress: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        window: StreamWindow,
+        progress: Callable[[], None] = lambda: None,
+        budget: Callable[[], Budget] = lambda: UNLIMITED,
+    ) -> None:
         super().__init__()
         self._window = window
         self._progress = progress
+        self._budget = budget
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
         self._memo_count = 0
-        self._containers = 0
+        self._counted = 0
         self._result: Any = None
         self._is_done = False
         self.entries = EntryStore(self._memo)
@@ -64,21 +74,26 @@ class PickleMachine(ValueOpcodes):
 
         Raises:
             TruncatedPickleError: the stream ends early (:meth:`partial_value` has the data before).
-            HostilePickleError: the pickle would run something, or exhaust memory.
+            HostilePickleError: the pickle would run something.
+            TooManyValuesError: it holds more than the budget allows.
             PickleError: the data is not a pickle, or damaged.
             StorageError, OSError: the stream cannot be read.
         """
         at = 0
-        safe_end = -1  # nothing is read yet
         steps = self._steps
         try:
+            at, safe_end = self._refill(at)
+            if self._data[at] != op.PROTO:
+                self._of_old_protocol(at)
+            checked_end = at
             while not self._is_done:
-                if at > safe_end:
-                    is_first = safe_end == -1
-                    at, safe_end = self._refill(at)
-                    if is_first and self._data[at] != op.PROTO:
-                        self._of_old_protocol(at)
+                if at > checked_end:
+                    self._check_values()
+                    if at > safe_end:
+                        at, safe_end = self._refill(at)
+                    checked_end = min(safe_end, at + CHECK_BYTES)
                 at = steps[self._data[at]](at + 1)
+            self._check_values()
         except (IndexError, struct.error):
             if self._window.is_whole and at + MARGIN_BYTES >= len(self._data):
                 raise TruncatedPickleError("it ends in the middle") from None
@@ -119,12 +134,17 @@ class PickleMachine(ValueOpcodes):
             self._data, at = window.data, 0
             self.entries.enter_window(self._data)
             self._progress()
-            if len(self._stack) > MAX_VALUES:
-                raise HostilePickleError("it has more values than any snapshot")
         safe_end = len(self._data) - 1 - (0 if window.is_whole else MARGIN_BYTES)
         if at >= len(self._data):
             raise TruncatedPickleError("it ends in the middle")
         return at, safe_end
+
+    def _check_values(self) -> None:
+        held = self._counted + len(self._stack) + len(self._marks) + len(self._memo)
+        budget = self._budget()
+        if held > budget.limit("objects"):
+            raise TooManyValuesError("it has more values than any snapshot of its size")
+        self.entries.stacks.most = budget.limit("memory_stacks")
 
     # steps of opcodes: each takes the offset after its opcode and returns that of the next one
 
@@ -172,6 +192,7 @@ class PickleMachine(ValueOpcodes):
         raise HostilePickleError(f"it wants to run {target or 'something'} ({name})")
 
     def _proto(self, at: int) -> int:
+        self._counted += 1
         if not 2 <= self._data[at] <= 5:
             raise PickleError(f"it has protocol {self._data[at]}; protocols 2 to 5 are supported")
         return at + 1
@@ -184,8 +205,6 @@ class PickleMachine(ValueOpcodes):
     def _mark(self, at: int) -> int:
         stack = self._stack
         self._marks.append(len(stack))
-        if len(self._marks) > MAX_CONTAINERS:
-            raise HostilePickleError("it opens more lists than any snapshot")
         if self._data[at] in b"jh" and stack and type(stack[-1]) is list and not stack[-1]:
             return self._references(at)
         return at
@@ -207,6 +226,7 @@ class PickleMachine(ValueOpcodes):
         return at
 
     def _pop(self, at: int) -> int:
+        self._counted += 1
         if self._marks and self._marks[-1] == len(self._stack):
             self._marks.pop()
         else:
@@ -223,14 +243,9 @@ class PickleMachine(ValueOpcodes):
 
     # containers
 
-    def _count_container(self) -> None:
-        self._containers += 1
-        if self._containers > MAX_CONTAINERS:
-            raise HostilePickleError(f"it has more than {MAX_CONTAINERS} lists and dicts")
-
     def _empty(self, kind: Callable[[], Any]) -> Callable[[int], int]:
         def step(at: int) -> int:
-            self._count_container()
+            self._counted += 1
             self._stack.append(kind())
             return at
 
@@ -239,7 +254,7 @@ class PickleMachine(ValueOpcodes):
     def _empty_dict(self, at: int) -> int:
         run = self.entries.run_at(at - 1, self._memo_count)
         if run is None:
-            self._count_container()
+            self._counted += 1
             self._stack.append({})
             return at
         self._memo_count += run.memoized
@@ -262,12 +277,14 @@ class PickleMachine(ValueOpcodes):
         """Remove and return the values above the last mark."""
         if not self._marks:
             raise PickleError("a container is closed that was not opened")
+        self._counted += 1
         start = self._marks.pop()
         items = self._stack[start:]
         del self._stack[start:]
         return items
 
     def _append(self, at: int) -> int:
+        self._counted += 1
         value = self._stack.pop()
         self._list_on_top().append(value)
         return at
@@ -284,7 +301,7 @@ class PickleMachine(ValueOpcodes):
         return into
 
     def _list(self, at: int) -> int:
-        self._count_container()
+        self._counted += 1
         self._stack.append(self._pop_to_mark())
         return at
 
@@ -309,19 +326,19 @@ class PickleMachine(ValueOpcodes):
 
     def _dict(self, at: int) -> int:
         items = self._pop_to_mark()
-        self._count_container()
+        self._counted += 1
         self._stack.append({})
         self._set(items)
         return at
 
     def _tuple(self, at: int) -> int:
-        self._count_container()
+        self._counted += 1
         self._stack.append(tuple(self._pop_to_mark()))
         return at
 
     def _tuple_of(self, count: int) -> Callable[[int], int]:
         def step(at: int) -> int:
-            self._count_container()
+            self._counted += 1
             if len(self._stack) < count:
                 raise IndexError
             items = tuple(self._stack[-count:])
@@ -340,7 +357,7 @@ class PickleMachine(ValueOpcodes):
         return at
 
     def _frozenset(self, at: int) -> int:
-        self._count_container()
+        self._counted += 1
         self._stack.append(frozenset(_scalars(self._pop_to_mark())))
         return at
 

@@ -8,12 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
 from torch_tb_profiler.importers.snapshot.errors import (
     HostilePickleError,
     PickleError,
+    TooManyValuesError,
     TruncatedPickleError,
 )
 from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
@@ -58,7 +60,11 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     assert isinstance(source, Source), "a snapshot is a file"
     with closing(source.unpacked()) as chunks:
         window = StreamWindow(chunks)
-        machine = PickleMachine(window, lambda: reading.progress(source.taken_bytes))
+        machine = PickleMachine(
+            window,
+            lambda: reading.progress(source.taken_bytes),
+            lambda: source.budget,
+        )
         is_cut = False
         try:
             whole = machine.run()
@@ -71,13 +77,20 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
                 "Nothing in it was run. A memory snapshot has plain data only; do not load this "
                 "file with Python's pickle.",
             ) from None
+        except TooManyValuesError as error:
+            raise TraceFormatError(
+                "too_many_values",
+                f"{source.name} is a pickle that cannot be read: {error} "
+                f"({source.budget.described('objects')}).",
+                "It is damaged, or made to hurt. If you trust it, raise the limit.",
+            ) from None
         except PickleError as error:
             raise TraceFormatError(
                 "damaged_pickle", f"{source.name} is a pickle that cannot be read: {error}.",
                 "Copy it again and compare its size with the original.",
             ) from None  # fmt: skip
     snapshot = _snapshot_of(whole, source.name)
-    columns = _columns(snapshot, machine)
+    columns = _columns(snapshot, machine, source.budget)
     columns.quality.add("truncated", int(is_cut))
     return columns
 
@@ -99,7 +112,7 @@ def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
     )
 
 
-def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
+def _columns(snapshot: dict[str, Any], machine: PickleMachine, budget: Budget) -> EventColumns:
     entries = machine.entries.finish()
     stacks = machine.entries.stacks
     rows = segment_rows(_list(snapshot, "segments"), stacks)
@@ -137,12 +150,13 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine) -> EventColumns:
         "snapshot_segments": segments,
         "snapshot_blocks": blocks,
         "snapshot_events": events.frame,
-        "snapshot_stacks": stacks_frame(stacks),
+        "snapshot_stacks": stacks_frame(stacks, budget, columns.quality),
         "snapshot_settings": settings_frame(snapshot.get("allocator_settings")),
     }
     columns.side = tuple(SideTable(name, "the snapshot", frames[name]) for name in frames)
     columns.quality.add("snapshot_without_times", int(not events.has_times and events.size > 0))
-    columns.quality.add("snapshot_stacks_left_out", stacks.left_out)
+    example = budget.described("memory_stacks")
+    columns.quality.add("snapshot_stacks_left_out", stacks.left_out, example)
     return columns
 
 

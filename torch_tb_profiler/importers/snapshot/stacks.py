@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from torch_tb_profiler.budget import LIMITS
 from torch_tb_profiler.importers.snapshot.opcodes import LONG_BINGET
 from torch_tb_profiler.trace.columns import Int64
-
-MAX_STACKS = 300_000
-"""Maximum number of distinct stacks; memory with further ones has no stack."""
 
 MAX_FRAMES = 512
 MAX_FRAME_CHARS = 1000
@@ -37,7 +35,8 @@ class Stacks:
     Attributes:
         frames: The distinct frames.
         stacks: The distinct stacks, as indices into ``frames``, innermost first.
-        left_out: Number of stacks beyond :data:`MAX_STACKS`.
+        most: How many distinct stacks are kept; memory with further ones has no stack.
+        left_out: Number of events with these.
     """
 
     def __init__(self, memo: dict[int, Any]) -> None:
@@ -48,6 +47,7 @@ class Stacks:
         self._by_list: dict[int, tuple[list[Any], int]] = {}
         self.frames: list[Frame] = []
         self.stacks: list[tuple[int, ...]] = []
+        self.most = LIMITS["memory_stacks"].floor
         self.left_out = 0
 
     def list_number(self, body: bytes, times: int = 1) -> int | None:
@@ -60,14 +60,14 @@ class Stacks:
             times: How often it occurs.
 
         Returns:
-            The number; :data:`NO_STACK` beyond :data:`MAX_STACKS`, None if the bytes are something
+            The number; :data:`NO_STACK` beyond ``most``, None if the bytes are something
             else.
         """
         number = self._list_numbers.get(body)
         if number is None:
             if REFERENCES.fullmatch(body) is None:
                 return None
-            if len(self._list_numbers) >= MAX_STACKS:
+            if len(self._list_numbers) >= self.most:
                 self.left_out += times
                 return NO_STACK
             number = self._list_numbers[body] = len(self._list_numbers)
@@ -91,7 +91,7 @@ class Stacks:
         if known is not None and known[0] is frames:
             return known[1]
         number = self._number(tuple(map(self.frame_number, frames[:MAX_FRAMES])))
-        if len(self._by_list) < MAX_STACKS:
+        if len(self._by_list) < self.most:
             self._by_list[id(frames)] = frames, number
         return number
 
@@ -100,7 +100,7 @@ class Stacks:
             return NO_STACK
         number = self._numbers.get(frames)
         if number is None:
-            if len(self.stacks) >= MAX_STACKS:
+            if len(self.stacks) >= self.most:
                 self.left_out += 1
                 return NO_STACK
             number = self._numbers[frames] = len(self.stacks)

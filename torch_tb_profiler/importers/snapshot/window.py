@@ -26,7 +26,8 @@ def unframed(chunks: Iterable[bytes]) -> Iterator[bytes | memoryview]:
         data = rest + chunk if rest else chunk
         view, at, rest = memoryview(data), 0, b""
         while is_framed and frame_bytes < len(data) - at:
-            yield view[at : at + frame_bytes]
+            if frame_bytes:
+                yield view[at : at + frame_bytes]
             at += frame_bytes
             frame_bytes = 0
             is_framed = data[at] == FRAME

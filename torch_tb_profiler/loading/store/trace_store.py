@@ -217,10 +217,14 @@ class TraceStore:
 
     def _current(self, file: SpanFile, part: Part) -> Entry | None:
         """The entry of the file in its current state, by the user's current rules; an open trace
-        also serves as summary."""
+        also serves as summary, and so does one that failed where no summary can be in a cache."""
         url = file.location.url
         entry = self._matching((url, "trace"), file)
-        if entry is not None and (part == "trace" or entry.trace is not None):
+        if entry is not None and (
+            part == "trace"
+            or entry.trace is not None
+            or (entry.state == "failed" and self._cache is None)
+        ):
             return entry
         return self._matching((url, part), file)
 
