@@ -87,6 +87,13 @@ LIMITS: Mapping[str, Limit] = {
         0.002,
         "numbers in the rarest become `#`, or they are `(other names)`, noted as `names_merged`",
     ),
+    "kernel_names": Limit(
+        "distinct names of work on devices",
+        30_000,
+        500_000,
+        0.0002,
+        "the same",
+    ),
     "tracks": _fixed(
         "threads and streams",
         10_000,
@@ -109,9 +116,9 @@ LIMITS: Mapping[str, Limit] = {
     ),
     "all_stack_frames": Limit(
         "frames of all distinct call stacks together",
-        1_000_000,
+        200_000,
         50e6,
-        0.05,
+        0.01,
         "stacks are cut to fewer frames, noted as `stacks_cut`",
     ),
 }

@@ -41,6 +41,15 @@ def test_the_rarest_names_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert events.quality.counts["names_merged"] == 20
 
 
+def test_names_of_kernels_have_a_limit_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = [kernel(f"k{n}", n * 10, 1) for n in range(20)]
+    operators = [op(f"op{n}", n * 10, 1) for n in range(20)]
+    events = limited(columns([*kernels, *operators]), "kernel_names=4", monkeypatch)
+    codes = events.tables["slices"]["name_code"].tolist()
+    names = [events.strings[code] for code in codes]
+    assert names == ["k0", "k1", *["k#"] * 18, *(f"op{n}" for n in range(20))]
+
+
 def test_names_without_numbers_have_one_name_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
     letters = [op(f"{chr(97 + n)}x", n * 10, 1) for n in range(20)]
     events = limited(columns(letters), "names=6", monkeypatch)

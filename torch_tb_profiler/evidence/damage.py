@@ -25,7 +25,9 @@ EVIDENCE = TableSpec(
     ),
 )
 REASONS = {"count": "Not counted.", "example": "No text of the file is quoted."}
-CODES = ("events_left_out", "incomplete_run", "damaged_recording", "damaged_times")
+CODES = (
+    "events_left_out", "incomplete_run", "damaged_recording", "damaged_times", "beyond_limits"
+)  # fmt: skip
 """Codes of the notes."""
 
 

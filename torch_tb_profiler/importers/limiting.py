@@ -14,7 +14,8 @@ import numpy as np
 
 from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers.cutting import keep_slices, used_tracks
-from torch_tb_profiler.trace.columns import EventColumns, Int64
+from torch_tb_profiler.trace.categories import DEVICE_WORK_CATEGORIES
+from torch_tb_profiler.trace.columns import Bools, EventColumns, Int64
 
 FRAME_SEPARATOR = ";"
 """Stands between the frames of a call stack, the innermost first."""
@@ -26,7 +27,11 @@ _DIGITS = re.compile(r"\d+")
 def keep_within_budget(columns: EventColumns) -> None:
     """Cut what exceeds a limit of ``columns.budget``, in place."""
     _limit_tracks(columns)
-    _limit_names(columns)
+    _limit_names(columns, "names")
+    if len(columns.strings) > columns.budget.count("kernel_names"):
+        categories = [int(each) for each in DEVICE_WORK_CATEGORIES]
+        is_work = np.isin(columns.tables["slices"]["category"], categories)
+        _limit_names(columns, "kernel_names", is_work)
     _limit_stacks(columns)
 
 
@@ -55,21 +60,28 @@ def _limit_tracks(columns: EventColumns) -> None:
     columns.quality.add("tracks_left_out", left_out, columns.budget.described("tracks"))
 
 
-def _limit_names(columns: EventColumns) -> None:
+def _limit_names(columns: EventColumns, key: str, is_limited: Bools | None = None) -> None:
     """Merge the rarest names of slices: their digits become ``#``, and if that is not enough, they
-    have one name in common."""
-    limit = columns.budget.count("names")
+    have one name in common.
+
+    Args:
+        columns: The events.
+        key: The limit.
+        is_limited: For which slices it holds; None for all.
+    """
+    limit = columns.budget.count(key)
     if len(columns.strings) <= limit:
         return
-    codes = columns.tables["slices"]["name_code"]
-    calls = np.bincount(codes[codes >= 0], minlength=len(columns.strings))
+    all_codes = columns.tables["slices"]["name_code"]
+    rows = np.flatnonzero(all_codes >= 0 if is_limited is None else is_limited & (all_codes >= 0))
+    codes = all_codes[rows]
+    calls = np.bincount(codes, minlength=len(columns.strings))
     used = np.flatnonzero(calls)
     if len(used) <= limit:
         return
     by_calls = used[np.argsort(-calls[used], kind="stable")]
     remaining, merged = by_calls[: limit // 2], by_calls[limit // 2 :]
-    new_code = np.arange(len(columns.strings) + 1)
-    new_code[-1] = -1
+    new_code = np.arange(len(columns.strings))
     strings, known = columns.strings, {columns.strings[code]: code for code in remaining.tolist()}
     for code in merged.tolist():
         stem = _DIGITS.sub("#", strings[code])
@@ -79,8 +91,10 @@ def _limit_names(columns: EventColumns) -> None:
             known[stem] = len(strings)
             strings.append(stem)
         new_code[code] = known[stem]
-    columns.tables["slices"]["name_code"] = new_code[codes].astype(codes.dtype)
-    columns.quality.add("names_merged", len(merged), columns.budget.described("names"))
+    all_codes = all_codes.copy()
+    all_codes[rows] = new_code[codes]
+    columns.tables["slices"]["name_code"] = all_codes
+    columns.quality.add("names_merged", len(merged), columns.budget.described(key))
 
 
 def _limit_stacks(columns: EventColumns) -> None:

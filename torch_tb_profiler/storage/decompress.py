@@ -24,7 +24,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 OUTPUT_BYTES = 1 << 20
 """Most bytes yielded at once, so that memory does not follow the compression ratio."""
 
-MEMBER_BYTES = 1 << 15
+MERGED_BYTES = 1 << 14
+"""Smaller pieces are merged."""
+
+MEMBER_BYTES = 1 << 12
 """Data after the first gzip member is fed in parts of this size: input beyond the end of a member,
 which may be as short as one byte, is copied."""
 
@@ -112,7 +115,8 @@ def decompressed(
             break
     if head.startswith(GZIP_MAGIC):
         report_issue = on_issue or (lambda _: None)
-        yield from _gunzipped(head, source, report_issue, limits or UnpackLimits.from_environment())
+        limits = limits or UnpackLimits.from_environment()
+        yield from _merged(_gunzipped(head, source, report_issue, limits))
         return
     if head:
         yield head
@@ -161,6 +165,21 @@ def _gunzipped(
                 source, pending = _parts(pending, source), b""
             stream = isal_zlib.decompressobj(wbits=31)
     on_issue("gzip_truncated")
+
+
+def _merged(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces, with small ones merged: those of short members may be single bytes."""
+    merged = bytearray()
+    for piece in pieces:
+        if not merged and len(piece) >= MERGED_BYTES:
+            yield piece
+            continue
+        merged += piece
+        if len(merged) >= MERGED_BYTES:
+            yield bytes(merged)
+            merged.clear()
+    if merged:
+        yield bytes(merged)
 
 
 def _parts(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:

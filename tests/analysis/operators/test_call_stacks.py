@@ -20,6 +20,7 @@ from torch_tb_profiler.analysis.operators.call_stacks import (
     parse_frame,
     parse_stack,
 )
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -155,7 +156,8 @@ def test_stacks_equal_the_frames_around_each_operator(events: list[t.Event]) -> 
     assert len(set(texts)) == len(texts)
 
 
-def test_a_stack_of_3000_frames_needs_no_recursion() -> None:
+def test_a_stack_of_3000_frames_needs_no_recursion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "levels=4000")
     frames = [t.frame(f"a.py({n + 1}): f", n, 8000 - 2 * n, python_id=n) for n in range(3000)]
     trace = t.trace([*frames, t.op("aten::a", 3500, 5)])
     text = stack_of(trace, "aten::a")

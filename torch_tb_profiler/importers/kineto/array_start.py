@@ -6,11 +6,9 @@ import re
 from typing import NamedTuple
 
 EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-STRING_OR_BRACKET = re.compile(
-    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|(?P<unclosed>\\?\Z))|[{\[}\]]', re.DOTALL
-)
-"""An unclosed string matches up to the end of the text: retrying at each of its escaped quotes
-would take quadratic time."""
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|("[^"\\]*(?:\\.[^"\\]*)*\\?\Z)', re.DOTALL)
+"""An unclosed string, the group, matches up to the end of the text: retrying at each of its escaped
+quotes would take quadratic time."""
 NON_BLANK = re.compile(rb"\S")
 
 KEY_OVERLAP = 64
@@ -77,9 +75,8 @@ class EventArrayFinder:
 
     def _depth_at(self, text: bytearray, position: int) -> int:
         """Number of open brackets; an estimate if strings contain unescaped quotes."""
-        for token in STRING_OR_BRACKET.finditer(text, self._scanned, position):
-            if token["unclosed"] is not None or len(token[0]) == 1:
-                opened, closed = ((token[0].count(b) for b in pair) for pair in (b"{[", b"}]"))
-                self._depth += sum(opened) - sum(closed)
+        text_outside_strings = STRING.sub(rb"\1", bytes(text[self._scanned : position]))
+        opened, closed = (sum(map(text_outside_strings.count, pair)) for pair in (b"{[", b"}]"))
+        self._depth += opened - closed
         self._scanned = position
         return self._depth

@@ -9,7 +9,7 @@ import re
 from torch_tb_profiler.importers.protocol import Importer
 
 ENDINGS = (".json", ".json.gz")
-_HEAD = re.compile(rb'\s*\[?\s*\{"schema_version":\d+,"view":"')
+_HEAD = re.compile(rb'\s*(?:\[\s*)?\{"schema_version":\d+,"view":"')
 """How every answer of this tool begins, alone or the first of several."""
 
 

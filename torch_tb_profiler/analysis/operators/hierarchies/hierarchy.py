@@ -188,15 +188,27 @@ def _depth_first(parent: Int64, first_ns: Int64) -> Int64:
     return np.array(order, np.int64)
 
 
+def path_below(paths: list[str], above: int, separator: str, name: str) -> str:
+    """The path of a node.
+
+    Args:
+        paths: Paths of the nodes so far.
+        above: The node above it, -1 for none.
+        separator: What stands between the names of a path.
+        name: Its name.
+    """
+    if above < 0:
+        return name
+    start = paths[above] if len(paths[above]) <= MAX_PATH_CHARS else f"…{above}"
+    return f"{start}{separator}{name}"
+
+
 def _paths(parents: Int64, names: list[str], separator: str) -> list[str]:
     """Paths that no two nodes share, whatever the names are."""
     paths: list[str] = []
     used: set[str] = set()
     for node, (above, name) in enumerate(zip(parents.tolist(), names, strict=True)):
-        start = paths[above] if above >= 0 else ""
-        if len(start) > MAX_PATH_CHARS:
-            start = f"…{above}"
-        path = f"{start}{separator}{name}" if above >= 0 else name
+        path = path_below(paths, above, separator, name)
         if path in used:
             path = f"{path}#{node}"
         used.add(path)

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Nodes
+from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Nodes, path_below
 from torch_tb_profiler.trace.columns import Float64, Int64
 
 _NUMBER = re.compile(r"[ _.#:\[(-]*\d+[\])]*$")
@@ -113,7 +113,7 @@ def folded(nodes: Nodes, count: int, separator: str) -> Folded:
             parent.append(folded_above)
             own = nodes.name[node]
             name.append(f"{class_name(own)} ×{times}" if times > 1 else own)
-            text = f"{path[folded_above]}{separator}{name[-1]}" if above >= 0 else name[-1]
+            text = path_below(path, folded_above, separator, name[-1])
             path.append(text if text not in used else f"{text}#{len(path)}")
             used.add(path[-1])
         of_node[node] = node_of_key[key]
