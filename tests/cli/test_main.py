@@ -31,6 +31,21 @@ def test_version_and_help(run: Run) -> None:
         assert (done.code, done.err) == (0, "")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("command", [["views"], ["--version"], ["completion", "bash"]])
+def test_a_full_disk_behind_stdout_is_a_reason(command: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "torch_tb_profiler", *command],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "torch-tb-profiler: error: The output cannot be written: No space"
+    )
+    assert done.stderr.count("\n") == 2
+
+
 @pytest.mark.parametrize("module", ["torch_tb_profiler", "torch_tb_profiler.cli"])
 def test_nothing_heavy_is_imported_before_the_arguments_are_parsed(module: str) -> None:
     code = (

@@ -7,6 +7,7 @@ imported before the arguments are parsed, so that ``--help`` and usage errors ar
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -16,7 +17,14 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from torch_tb_profiler.cli.arguments import make_parser
-from torch_tb_profiler.cli.exits import BROKEN_PIPE_EXIT, BY_SIGNAL, DONE, INTERRUPTED
+from torch_tb_profiler.cli.exits import (
+    BAD_USAGE,
+    BROKEN_PIPE_EXIT,
+    BY_SIGNAL,
+    DONE,
+    INTERRUPTED,
+    print_error,
+)
 from torch_tb_profiler.cli.interrupts import Interrupts, kill_self
 from torch_tb_profiler.cli.supervision import out_of_memory, supervised
 from torch_tb_profiler.loading.processes.address_space import (
@@ -57,16 +65,32 @@ def _run_to_exit_code(argv: Sequence[str] | None, interrupts: Interrupts) -> int
     except SystemExit as error:  # argparse: --help, --version, bad usage
         return error.code if isinstance(error.code, int) else DONE
     except BrokenPipeError:
-        # The reader has closed the pipe. Avoid a second error when Python flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()  # the reader has closed the pipe
         return BROKEN_PIPE_EXIT
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseException as error:  # panics of native libraries do not derive from Exception
-        if _records(words) or not is_out_of_memory(error):
+        if _records(words):
+            raise
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            _discard_output()
+            hint = "Free some space, or write the answers elsewhere with --output."
+            print_error(f"The output cannot be written: {error.strerror}.", hint)
+            return BAD_USAGE
+        if not is_out_of_memory(error):
             raise
         return out_of_memory()
     return code
+
+
+_NO_ROOM = frozenset(
+    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name)
+)
+
+
+def _discard_output() -> None:
+    """Avoid a second error when Python flushes stdout at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _records(words: Sequence[str]) -> bool:

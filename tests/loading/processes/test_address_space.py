@@ -54,6 +54,7 @@ class PanicException(BaseException):
         (ImportError("libx.so: failed to map segment from shared object"), True, True),
         (PanicException("could not spawn threads"), False, True),
         (SystemError("error return without exception set"), False, True),
+        (BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable"), False, True),
         (KeyError("name"), False, False),
         (OSError(errno.ENOENT, "No such file"), False, False),
     ],

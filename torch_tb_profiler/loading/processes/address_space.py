@@ -27,7 +27,6 @@ STACK_BYTES = 2 << 20
 
 _NO_LIMIT = 1 << 62
 _STATM = Path("/proc/self/statm")
-_OUT_OF_MEMORY = frozenset({errno.ENOMEM, errno.EAGAIN})
 _SIGNS = ("can't start new thread", "failed to map segment", "cannot allocate memory")
 """In texts of errors: of Python's threads, of the loader of shared libraries."""
 
@@ -89,14 +88,20 @@ def is_out_of_memory(error: BaseException) -> bool:
             return False
         if isinstance(seen, MemoryError) or _says_so(seen):
             return True
-        if limit_bytes() is not None and type(seen).__name__ in ("PanicException", "SystemError"):
+        if limit_bytes() is not None and _may_say_so(seen):
             return True
         seen = seen.__cause__ or seen.__context__
     return False
 
 
+def _may_say_so(error: BaseException) -> bool:
+    """Errors with many causes: a panic, numpy's without a text, a process that does not start."""
+    is_again = isinstance(error, OSError) and error.errno == errno.EAGAIN
+    return is_again or type(error).__name__ in ("PanicException", "SystemError")
+
+
 def _says_so(error: BaseException) -> bool:
-    if isinstance(error, OSError) and error.errno in _OUT_OF_MEMORY:
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
     is_of_these = isinstance(error, (ImportError, RuntimeError, OSError))
     return is_of_these and any(sign in str(error).lower() for sign in _SIGNS)
