@@ -21,6 +21,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 import fault_folders as folders
+import fault_names as names
 import fault_processes as processes
 from fault_scene import NotHereError, Scene, new_scene
 from figures import machine
@@ -118,6 +119,16 @@ FAULTS = (
         "names that are no UTF-8",
         "shown with � in place of the bytes; opened like any other",
         folders.names_that_are_no_utf8,
+    ),
+    Fault(
+        "journals beside a database: noise, 20 GB, pipes, folders, links",
+        "nothing is read of them; a file with content says that the database is unfinished",
+        names.journals_beside_a_database,
+    ),
+    Fault(
+        "1,500 folders with hostile names, `--output`",
+        "files have plain names in the chosen folder; terminals get no control characters",
+        names.hostile_names,
     ),
     Fault(
         "language `C`",
