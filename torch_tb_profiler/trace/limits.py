@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MAX_DEVICES = 1024
+MAX_DEVICES = 512
 """No process sees that many devices: larger numbers are damage, and views iterate over all
 devices."""
 

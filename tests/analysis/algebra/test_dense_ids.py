@@ -10,6 +10,7 @@ from torch_tb_profiler.analysis.algebra.dense_ids import (
     factorize,
     factorize_rows,
     order_by_id,
+    rows_of_values,
 )
 
 
@@ -59,3 +60,11 @@ def test_rows_are_factorized_as_numpy_sorts_them(lowest: int) -> None:
 def test_no_rows_are_factorized_to_none() -> None:
     none = np.empty(0, np.int64)
     assert [each.tolist() for each in factorize_rows(none, none)] == [[], []]
+
+
+@pytest.mark.parametrize("values", [[], [3], [7, -1, 7, 2**62, -1, 0]])
+def test_rows_of_values_are_those_of_each(values: list[int]) -> None:
+    array = np.array(values, np.int64)
+    rows = {value: own.tolist() for value, own in rows_of_values(array).items()}
+    assert rows == {value: np.flatnonzero(array == value).tolist() for value in set(values)}
+    assert list(rows) == sorted(rows)

@@ -49,6 +49,15 @@ def factorize(values: npt.NDArray[Integer]) -> tuple[npt.NDArray[Integer], Int64
     return (present + low).astype(values.dtype, copy=False), id_of_value[offsets]
 
 
+def rows_of_values(values: npt.NDArray[Integer]) -> dict[int, Int64]:
+    """For each distinct integer of an array, ascending, the rows that have it, ascending; in one
+    sort, however many there are."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    return dict(zip(ordered[first].tolist(), np.split(order, first)[1:], strict=True))
+
+
 def factorize_rows(*columns: Int64) -> tuple[Int64, Int64]:
     """The first row of each distinct combination of values, in ascending order of the columns, and
     for each row the id of its combination.

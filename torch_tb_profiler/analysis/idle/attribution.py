@@ -14,8 +14,8 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
-from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
-from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, rows_of_values
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, indices_at
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     empty,
@@ -42,6 +42,7 @@ from torch_tb_profiler.analysis.idle.host_threads import (
     HostThread,
     host_threads,
     merge_threads,
+    process_of_track,
 )
 from torch_tb_profiler.analysis.idle.python_waits import python_waits
 from torch_tb_profiler.analysis.idle.resources import NO_GPU, gpus_used
@@ -111,12 +112,16 @@ def gpu_idle(trace: Trace) -> dict[int, GpuIdle]:
     where it has no device work."""
     if trace.device_work.is_empty():
         return {}
-    return {gpu: _idle_of_gpu(trace, gpu) for gpu in gpus_used(trace) or [NO_GPU]}
+    rows = rows_of_values(indices(trace.device_work["device"]))
+    gpus = gpus_used(trace) or [NO_GPU]
+    return {gpu: _idle_of_gpu(trace, gpu, rows.get(gpu, _NO_ROWS)) for gpu in gpus}
 
 
-def _idle_of_gpu(trace: Trace, gpu: int) -> GpuIdle:
+_NO_ROWS = np.empty(0, np.int64)
+
+
+def _idle_of_gpu(trace: Trace, gpu: int, rows: Int64) -> GpuIdle:
     work = trace.device_work
-    rows = np.flatnonzero(indices(work["device"]) == gpu)
     start = work["start_ns"].to_numpy()[rows]
     working = union(start, start + work["dur_ns"].to_numpy()[rows])
     idle = gaps_between(trace, working, rows)
@@ -181,15 +186,20 @@ def _threads_feeding(trace: Trace, rows: Int64) -> dict[int, HostThread]:
         trace: The recording.
         rows: The GPU's rows of ``trace.device_work``.
     """
-    threads = host_threads(trace)
-    process = indices(trace.tracks.sort("track")["process"])
-    track = indices(trace.slices["track"])
-    launch = indices(trace.device_work["launch"])
-    of_gpu = distinct_values(process[track[launch[rows][launch[rows] >= 0]]])
-    of_others = np.setdiff1d(process[track[launch[launch >= 0]]], of_gpu)
-    if not len(of_gpu):
+    threads, process = host_threads(trace), process_of_track(trace)
+    launching = _launching_process(trace)
+    of_gpu = set(distinct_values(launching[rows]).tolist()) - {-1}
+    of_others = set(distinct_values(launching).tolist()) - {-1} - of_gpu
+    if not of_gpu or not of_others:
         return threads
-    return {row: thread for row, thread in threads.items() if process[row] not in of_others}
+    return {row: thread for row, thread in threads.items() if int(process[row]) not in of_others}
+
+
+@per_trace
+def _launching_process(trace: Trace) -> Int64:
+    """Per row of ``trace.device_work`` the process that launched it, -1 for none that is known."""
+    track = indices_at(trace.slices["track"], indices(trace.device_work["launch"]))
+    return gather(process_of_track(trace), track)
 
 
 def _host_causes(
@@ -230,7 +240,7 @@ def _host_causes(
         for track, rows in by_track.items()
     ]
     explained = union_all(empty(), *(part for split in by_thread for part in split.values()))
-    merged = merge_threads(list(threads.values()))
+    merged = _merged(trace, threads)
     by_thread.append(_split_by_activity(subtract(rest, explained), merged))
     activities = by_thread[-1].keys()
     for cause in activities:
@@ -253,6 +263,20 @@ def _host_causes(
     return parts, costs
 
 
+def _merged(trace: Trace, threads: dict[int, HostThread]) -> HostThread:
+    """:func:`merge_threads` of all of them, once for the same threads: most GPUs have the same."""
+    known = _merged_threads(trace)
+    tracks = tuple(threads)
+    if tracks not in known:
+        known[tracks] = merge_threads(list(threads.values()))
+    return known[tracks]
+
+
+@per_trace
+def _merged_threads(_trace: Trace) -> dict[tuple[int, ...], HostThread]:
+    return {}
+
+
 def _split_by_activity(time: Intervals, thread: HostThread) -> dict[IdleCause, Intervals]:
     """Some time by what a thread did; of several activities the first counts."""
     split = {}
@@ -269,7 +293,7 @@ def _split_by_activity(time: Intervals, thread: HostThread) -> dict[IdleCause, I
 
 def _gaps_by_thread(trace: Trace, idle: Gaps) -> dict[int, Int64]:
     """Per track whose calls end gaps the numbers of these gaps, in order."""
-    track = gather(indices(trace.slices["track"]), idle.launch)
+    track = indices_at(trace.slices["track"], idle.launch)
     order = np.argsort(track, kind="stable")
     order = order[track[order] >= 0]
     tracks, first = np.unique(track[order], return_index=True)
@@ -281,6 +305,7 @@ def _select(idle: Gaps, rows: Bools | Int64) -> Intervals:
     return Intervals(idle.start_ns[rows], idle.end_ns[rows])
 
 
+@per_trace
 def _profiler_overhead(trace: Trace) -> Intervals:
     slices = trace.slices.filter(pl.col("category") == Category.OVERHEAD)
     names = slices["name_code"].to_numpy()

@@ -13,11 +13,12 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
-from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.algebra.forests import indices, indices_at
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     empty,
     intersect,
+    subtract,
     union,
     union_all,
 )
@@ -69,7 +70,7 @@ def launched_behind_others(trace: Trace, gpu: int, idle: Gaps, launched: Interva
     return union_all(
         intersect(launched, _device_waits(trace).get(gpu, empty())),
         _select(launched, behind_event),
-        intersect(_select(launched, long), _communication_elsewhere(trace, gpu)),
+        _while_others_communicate(trace, gpu, _select(launched, long)),
     )
 
 
@@ -91,7 +92,7 @@ def late_for_communication(
         by_cause: What the host did in its gaps.
         threads: The threads that may feed it, by track.
     """
-    launch = indices(trace.device_work["launch"])[rows]
+    launch = indices_at(trace.device_work["launch"], rows)
     tracks = distinct_values(trace.slices["track"].to_numpy()[launch[launch >= 0]]).astype(np.int64)
     launching = merge_threads([threads[track] for track in tracks.tolist() if track in threads])
     after_wait = intersect(by_cause[IdleCause.AFTER_WAIT], launching.waits)
@@ -102,7 +103,7 @@ def late_for_communication(
     return union_all(
         intersect(by_cause[IdleCause.HOST], _host_collectives_on(trace, tracks)),
         intersect(without_operators, _host_collectives(trace)),
-        intersect(waiting, _communication_elsewhere(trace, gpu)),
+        _while_others_communicate(trace, gpu, waiting),
     )
 
 
@@ -110,10 +111,25 @@ def _select(intervals: Intervals, rows: Bools) -> Intervals:
     return Intervals(intervals.start_ns[rows], intervals.end_ns[rows])
 
 
-def _communication_elsewhere(trace: Trace, gpu: int) -> Intervals:
-    """When GPUs other than this one communicate."""
-    by_device = _communication_by_device(trace)
-    return union_all(empty(), *(when for device, when in by_device.items() if device != gpu))
+def _while_others_communicate(trace: Trace, gpu: int, time: Intervals) -> Intervals:
+    """The part of some time in which GPUs other than this one communicate."""
+    some, several = _communication_of_devices(trace)
+    own = _communication_by_device(trace).get(gpu, empty())
+    return union_all(intersect(time, several), subtract(intersect(time, some), own))
+
+
+@per_trace
+def _communication_of_devices(trace: Trace) -> tuple[Intervals, Intervals]:
+    """When any device communicates, and when several do."""
+    parts = _communication_by_device(trace).values()
+    starts, ends = (
+        np.sort(np.concatenate([_NONE, *(edges[side] for edges in parts)])) for side in (0, 1)
+    )
+    # The second of them runs from each start but the first until the end before the last.
+    return union(starts, ends), union(starts[1:], ends[:-1])
+
+
+_NONE = np.empty(0, np.int64)
 
 
 @per_trace

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
-from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.dense_ids import rows_of_values
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, indices_at
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, union
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
@@ -70,9 +70,10 @@ def gaps_between(trace: Trace, working: Intervals, rows: Int64) -> Gaps:
     start, end, launch, first_start = (
         column[filled] for column in (before, after, launch, first_start)
     )
-    calls = trace.slices.select("start_ns", "dur_ns")
-    returned = (calls["start_ns"] + calls["dur_ns"]).to_numpy()
-    late_until = np.where(launch >= 0, gather(returned, launch), end)
+    call_start, call_dur = (
+        gather(trace.slices[key].to_numpy(), launch) for key in ("start_ns", "dur_ns")
+    )
+    late_until = np.where(launch >= 0, call_start + call_dur, end)
     # Of a call that launches a graph some work ran before the gap: all of it had arrived.
     late_until = np.where((launch >= 0) & (first_start < start), start, late_until)
     return Gaps(start, end, launch, np.clip(late_until, start, end))
@@ -87,9 +88,9 @@ def all_idle(trace: Trace) -> Intervals:
 def _first_launches(trace: Trace, start_ns: Int64, rows: Int64) -> tuple[Int64, Int64]:
     """Per moment at which some work starts, the launch of (the first of) it, -1 for none; and when
     the first work of that launch started."""
-    work = trace.device_work.select("start_ns", "dur_ns", "launch")
+    work = trace.device_work
     rows = rows[work["dur_ns"].to_numpy()[rows] > 0]
-    starts, launches = work["start_ns"].to_numpy()[rows], indices(work["launch"])[rows]
+    starts, launches = work["start_ns"].to_numpy()[rows], indices_at(work["launch"], rows)
     order = np.argsort(starts, kind="stable")
     starts, launches = starts[order], launches[order]
     if not len(rows):
@@ -110,7 +111,7 @@ def adjacent_work(trace: Trace, idle: Gaps, rows: Int64) -> tuple[Int64, Int64]:
     Returns:
         Rows of ``trace.device_work``, -1 for none.
     """
-    work = trace.device_work.select("start_ns", "dur_ns")
+    work = trace.device_work
     rows = rows[work["dur_ns"].to_numpy()[rows] > 0]
     start = work["start_ns"].to_numpy()[rows]
     end = start + work["dur_ns"].to_numpy()[rows]
@@ -134,9 +135,8 @@ def gaps_before(trace: Trace) -> Int64:
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
     before = np.zeros(len(start), np.int64)
-    for number in distinct_values(device).tolist():
-        rows = np.flatnonzero(device == number)
-        rows = rows[np.argsort(start[rows], kind="stable")]
+    for of_device in rows_of_values(device).values():
+        rows = of_device[np.argsort(start[of_device], kind="stable")]
         reach = np.maximum.accumulate(end[rows])
         before[rows[1:]] = np.maximum(start[rows[1:]] - reach[:-1], 0)
     return before

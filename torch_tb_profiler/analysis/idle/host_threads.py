@@ -10,6 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
+from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     empty,
@@ -99,6 +100,12 @@ def host_threads(trace: Trace) -> dict[int, HostThread]:
         track: _thread(trace.slices[slice_rows[row]], waiting[wait_rows[row]], long[long_rows[row]])
         for row, track in enumerate(working_tracks.tolist())
     }
+
+
+@per_trace
+def process_of_track(trace: Trace) -> Int64:
+    """Per track its process, -1 where it has none."""
+    return indices(trace.tracks.sort("track")["process"])
 
 
 def _rows_of(tracks: Int32, selected: Int32) -> list[slice]:

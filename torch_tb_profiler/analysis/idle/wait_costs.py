@@ -13,7 +13,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
-from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices_at
 from torch_tb_profiler.analysis.algebra.intervals import (
     Intervals,
     intersect,
@@ -23,7 +23,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
     union_all,
 )
 from torch_tb_profiler.analysis.idle.gaps import Gaps, busy
-from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads
+from torch_tb_profiler.analysis.idle.host_threads import HostThread, host_threads, process_of_track
 from torch_tb_profiler.analysis.idle.waits import COPY_NS, Wait
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -92,7 +92,7 @@ def drained_gaps(trace: Trace, waits: pl.DataFrame, idle: Gaps) -> DrainedGaps:
     )
     row = np.flatnonzero((gap >= 0) & (gap_start > start) & avoidable)
     track = waits["track"].to_numpy()[row].astype(np.int64)
-    launcher = gather(indices(trace.slices["track"]), idle.launch)[gap[row]]
+    launcher = indices_at(trace.slices["track"], idle.launch[gap[row]])
     # Of one GPU's gaps: others may work on while the call waits.
     until = np.minimum(end[row], idle.end_ns[gap[row]])
     waited_ns = _blocked_ns(trace, threads, launcher, track, (start[row], until))
@@ -120,7 +120,7 @@ def _blocked_ns(
     process."""
     start, end = windows
     waited: Int64 = total_within(busy(trace), start, end)
-    process = indices(trace.tracks.sort("track")["process"])
+    process = process_of_track(trace)
     waited[(launcher >= 0) & (gather(process, launcher) != gather(process, track))] = 0
     others = (launcher != track) & (waited > 0)
     for number in distinct_values(launcher[others & (launcher >= 0)]).tolist():
