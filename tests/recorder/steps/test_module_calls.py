@@ -41,17 +41,49 @@ def test_one_call_is_a_step(tmp_path: Path) -> None:
     assert before <= start <= end <= after
 
 
-def test_hooks_are_inactive_in_copies_and_pickles(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is")
+def test_copies_and_pickles_are_those_of_an_unrecorded_module(tmp_path: Path) -> None:
+    """Also in other processes: a file with the recorder's hooks could not be scripted there."""
     net = small_model()
+    net.register_forward_hook(print_nothing)
+    before = pickle.dumps(net)
     with recorded(tmp_path) as result:
         net(torch.ones(2, 4))
-        copied, pickled = copy.deepcopy(net), pickle.loads(pickle.dumps(net))
+        assert len(net._forward_hooks) == 2
+        assert pickle.dumps(net) == before
+        copied = copy.deepcopy(net)
+        assert len(copied._forward_hooks) == 1
+        assert len(copied._forward_pre_hooks) == 0
+        copied._forward_hooks.clear()
+        assert torch.jit.script(copied)(torch.ones(2, 4)).shape == net(torch.ones(2, 4)).shape
         for _ in range(3):
-            assert copied(torch.ones(2, 4)).equal(pickled(torch.ones(2, 4)))
+            assert copied(torch.ones(2, 4)).equal(pickle.loads(before)(torch.ones(2, 4)))
         for _ in range(2):
             net(torch.ones(2, 4))
     assert len(result.steps_of("train")) >= 3
     assert not net._forward_pre_hooks
+    assert pickle.dumps(net) == before
+    assert "__getstate__" not in vars(net)
+
+
+def print_nothing(*_: object) -> None:
+    """A hook of the program."""
+
+
+class WithState(torch.nn.Linear):  # type: ignore[name-defined,misc]
+    """A module that says itself what its state is."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "own": True}
+
+
+def test_a_module_with_a_state_of_its_own(tmp_path: Path) -> None:
+    net = WithState(4, 4)
+    before = pickle.dumps(net)
+    with recorded(tmp_path):
+        net(torch.ones(2, 4))
+        assert pickle.dumps(net) == before
+        assert copy.deepcopy(net).own is True
 
 
 @pytest.mark.filterwarnings("error:Using `torch.compile")

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from torch_tb_profiler.recorder import clock
 from torch_tb_profiler.recorder.steps import compiling
+from torch_tb_profiler.recorder.steps.module_state import forget_hooks, hide_hooks
 
 MARK = "_torch_tb_profiler_calls"
 MAX_CANDIDATES = 16
@@ -33,7 +34,8 @@ class CallListener(Protocol):
 
 
 class _Hook:
-    """A hook that does nothing in copies and pickles of its module."""
+    """A hook that does nothing in copies and pickles of a module that has its own way to be copied
+    or pickled; others have no hook (:mod:`.module_state`)."""
 
     def __init__(self, call: Callable[..., None]) -> None:
         self._call = call
@@ -151,11 +153,13 @@ class ModuleCalls:
         except TypeError:  # before torch 2.1
             after = module.register_forward_hook(_Hook(self._on_return))
         self._handles[id(module)] = (module, [before, after])
+        hide_hooks(module, (before.id, after.id))
 
     def _unhook(self, key: int) -> None:
-        _, handles = self._handles.pop(key)
+        module, handles = self._handles.pop(key)
         for handle in handles:
             handle.remove()
+        forget_hooks(module)
 
     def _on_call(self, module: Any, _inputs: Any) -> None:
         if compiling.is_compiling():
