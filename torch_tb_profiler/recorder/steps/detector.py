@@ -170,8 +170,8 @@ class StepDetector:
 
     # Optimizers.
 
-    def _optimizer_created(self, _optimizer: object) -> None:
-        self._cycle.add_optimizers()
+    def _optimizer_created(self, optimizer: object) -> None:
+        self._cycle.created(id(optimizer))
 
     def optimizer_stepped(self, optimizer: object, began_ns: int, ended_ns: int) -> None:
         """An optimizer's ``step`` has returned."""

@@ -27,6 +27,13 @@ class OptimizerCycle:
         """Count optimizers that were created."""
         self._optimizer_count += count
 
+    def created(self, optimizer: int) -> None:
+        """Count an optimizer that was created. Its ``id`` may be that of one that no longer exists:
+        programs that train one model after another create optimizers again and again."""
+        self.add_optimizers()
+        if optimizer in self._cycle and optimizer != self._last:
+            self._cycle.remove(optimizer)
+
     @property
     def has_optimizers(self) -> bool:
         """Whether any optimizer exists."""
