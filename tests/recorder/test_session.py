@@ -72,6 +72,22 @@ def test_a_failing_part_is_reported_once_and_then_only_stopped(
     assert other.calls == ["flush", "stop"]
 
 
+def test_the_first_seconds_are_flushed_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "PARTS", ())
+    monkeypatch.setattr(sessions, "FLUSH_S", 1000.0)
+    monkeypatch.setattr(sessions, "FIRST_FLUSH_S", 0.0)
+    created = Session(Options(folder=str(tmp_path), sample_every_ms=1))
+    beating = Beating()
+    created.parts["steps"] = cast("SessionPart", beating)
+    created.start()
+    assert beating.flushed == 0
+    created.note_activity()
+    assert beating.has_beaten.wait(30)
+    created.close("exit")
+
+
 def test_closing_waits_for_a_running_flush(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     is_writing, may_write = threading.Event(), threading.Event()

@@ -26,7 +26,10 @@ PARTS = (
 """Name of what is missing without the part, its module, its class. Parts get events in this order:
 the windows before the step detector that emits them."""
 
-FLUSH_S = 1.0
+FLUSH_S, FIRST_FLUSH_S = 1.0, 0.1
+"""Time between flushes, and between the first activity and the first flush. In between it doubles:
+of a program that is killed early at least half is written."""
+
 IDLE_S = 0.25
 """Period of the ticker if nothing is sampled."""
 
@@ -62,12 +65,14 @@ class Session:
         self._closing = threading.RLock()  # a signal may arrive while the session is closing
         self._is_closed = False
         self._wake = threading.Event()
+        self._flush_s, self._due_s = FLUSH_S, 0.0
         self._started_ns = 0
         self._ticker: threading.Thread | None = None
 
     def start(self) -> None:
         """Start recording; torch is imported."""
         self._started_ns = clock.unix_ns()
+        self._due_s = clock.perf_ns() / 1e9 + FLUSH_S
         for what, module, name in PARTS:
             self._guard(what, partial(self._add, what, module, name))
         self._ticker = threading.Thread(target=self._tick, name="torch-tb-profiler", daemon=True)
@@ -77,6 +82,8 @@ class Session:
         """Open the journal: the process took a step, loaded a batch or called a model."""
         if self.journal.can_open:  # only now do spawned processes know their rank
             self.journal.open(journal_header(self.options, self._started_ns), *worker_names())
+            self._flush_s = FIRST_FLUSH_S
+            self._due_s = clock.perf_ns() / 1e9 + self._flush_s
 
     def report_missing(self, what: str, reason: str) -> None:
         """Write, once, why something is not recorded.
@@ -160,18 +167,18 @@ class Session:
         """Sample and flush until the session closes."""
         every_s = self.options.sample_every_ms / 1000
         pause_s = every_s or IDLE_S
-        due_s = clock.perf_ns() / 1e9 + FLUSH_S
         sampler: Any = self.parts.get("host_samples") if every_s else None
         next_s = clock.perf_ns() / 1e9
         while True:
             if sampler is not None and "host_samples" not in self._failed:
                 self._guard("host_samples", sampler.sample)
             now_s = clock.perf_ns() / 1e9
-            if now_s >= due_s:
+            if now_s >= self._due_s:
                 for what, part in self.parts.items():
                     if what not in self._failed:
                         self._guard(what, part.flush)
-                due_s = now_s + FLUSH_S
+                self._due_s = now_s + self._flush_s
+                self._flush_s = min(2 * self._flush_s, FLUSH_S)
             next_s = max(next_s + pause_s, now_s)
             if self._wake.wait(next_s - now_s):
                 return
