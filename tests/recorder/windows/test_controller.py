@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -101,6 +102,20 @@ def test_a_short_program_leaves_a_preview(tmp_path: Path, steps: int) -> None:
     assert window["preview"]
     assert (window["state"], window["last_step"]) == ("written", steps - 1)
     assert result.ranges(window)[:steps] == list(range(steps))
+
+
+def test_warnings_of_the_profiler_about_itself_are_ignored_in_a_window(tmp_path: Path) -> None:
+    """torch warns of optimizers that step within the backward pass; here warnings are errors."""
+    text = "torch::autograd::X (Triggered internally at /a/torch/csrc/profiler/collection.cpp:6.)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        before = list(warnings.filters)
+        with recorded(tmp_path, timer_only=False):
+            Program().train(2)
+            warnings.warn(text, UserWarning, stacklevel=1)
+            with pytest.raises(UserWarning):
+                warnings.warn("a warning of the program", UserWarning, stacklevel=1)
+        assert warnings.filters == before
 
 
 def test_a_preview_instead_of_the_requested_steps_is_said_to_be_one(tmp_path: Path) -> None:

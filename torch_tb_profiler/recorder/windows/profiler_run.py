@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from torch_tb_profiler.recorder.options import Options
@@ -14,6 +15,10 @@ from torch_tb_profiler.recorder.windows.program_profiler import recorder_calls
 TAIL_BYTES = 256
 LOG_LEVEL, SILENT = "KINETO_LOG_LEVEL", "99"
 """An environment variable that Kineto reads once, when it prepares the first trace of a process."""
+
+
+OWN_WARNINGS = r"(?s).*Triggered internally at \S*profiler/collection\.cpp"
+"""Warnings about the profiler's own bookkeeping, which a program without it does not have."""
 
 
 class ProfilerRun:
@@ -38,7 +43,8 @@ class ProfilerRun:
         is_main = threading.current_thread() is threading.main_thread()
         self._has_all_threads = not is_main
         self._ranges: dict[str, Any] = {}
-        with recorder_calls():
+        self._filter: Any = None
+        with recorder_calls(), _silence():
             self._profile: Any = profile(
                 activities=_activities(),
                 record_shapes=options.shapes,
@@ -56,6 +62,7 @@ class ProfilerRun:
 
     def prepare(self) -> None:
         """Start to warm up."""
+        self._ignore_own_warnings()
         with recorder_calls(), _silence():
             self._profile.prepare_trace()
 
@@ -69,8 +76,12 @@ class ProfilerRun:
         for key in list(self._ranges):
             self.end_range(key)
         self._ranges.clear()
-        with recorder_calls():
-            self._profile.stop_trace()
+        try:
+            with recorder_calls():
+                self._profile.stop_trace()
+        finally:
+            with suppress(ValueError):  # the program has reset all filters
+                warnings.filters.remove(self._filter)  # type: ignore[attr-defined]
 
     def begin_range(self, key: str, name: str) -> None:
         """Start a named range; ends the previous range of the same key."""
@@ -88,6 +99,11 @@ class ProfilerRun:
         mark = self._ranges.pop(key, None) if self._is_own_thread else None
         if mark is not None:
             mark.__exit__(None, None, None)
+
+    def _ignore_own_warnings(self) -> None:
+        """Until it is stopped: where warnings are errors they would end the program."""
+        warnings.filterwarnings("ignore", OWN_WARNINGS, UserWarning)
+        self._filter = warnings.filters[0]
 
     @property
     def _is_own_thread(self) -> bool:
