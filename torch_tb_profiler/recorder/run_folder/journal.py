@@ -17,6 +17,9 @@ JOURNAL_SUFFIX = ".record.jsonl"
 VARIABLE = "TORCH_TB_PROFILER_JOURNAL"
 """The environment variable that passes the path of the journal to loader workers."""
 
+MAX_PROGRAMS = 100
+"""Programs that a process may become, one after another, by ``exec``: each has its journal."""
+
 APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 MAX_BUFFERED_BYTES = 32 << 20
@@ -101,7 +104,8 @@ class JournalWriter:
                 self.problem = self.problem or "it is closed"
 
     def _open(self) -> None:
-        for name in (self.worker, self._fallback):
+        others = (f"{self._fallback}-{number}" for number in range(2, MAX_PROGRAMS + 1))
+        for name in (self.worker, self._fallback, *others):
             path = os.path.join(self._folder, name + JOURNAL_SUFFIX)
             try:
                 os.makedirs(self._folder, exist_ok=True)
