@@ -49,7 +49,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --exclude bench/diagnosis tools bench
+	$(BIN)/mypy --exclude 'bench/(diagnosis|programs)' tools bench
 	$(BIN)/mypy --explicit-package-bases bench/diagnosis
 	$(BIN)/mypy --explicit-package-bases tests
 	$(BIN)/lint-imports
