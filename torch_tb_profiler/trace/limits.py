@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MAX_DEVICES = 512
+MAX_DEVICES = 256
 """No process sees that many devices: larger numbers are damage, and views iterate over all
 devices."""
 

@@ -83,7 +83,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "devices in the machine. Both were matched; the kernels' number is shown.",
     "device_numbers_unmatched": "Memory events and kernels number the devices differently, and "
     "the numbers could not be matched: memory is shown with torch's own numbers.",
-    "device_out_of_range": "Device numbers of 512 and more, which no process has, were ignored.",
+    "device_out_of_range": "Device numbers of 256 and more, which no process has, were ignored.",
     "several_processes": "The file holds steps of several processes: steps with the same number "
     "are selected together, and overlapping time counts once.",
     "step_duplicate": "Several step ranges have the same number.",
