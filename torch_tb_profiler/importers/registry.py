@@ -122,6 +122,8 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
         raise
     columns.quality.merge(source.quality)
     if STOPPED in source.quality.counts:
+        if columns.is_empty:
+            raise _too_slow(source.name, source.budget)
         for code in _ENDS_EARLY:
             columns.quality.counts.pop(code, None)
     keep_within_budget(columns)

@@ -248,6 +248,13 @@ class EventColumns(Struct):
     side: tuple[SideTable, ...] = ()
     budget: Budget = Budget(0, 0)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of a recording was read, metadata aside."""
+        tables = self.tables.values()
+        has_rows = any(len(column) for table in tables for column in table.values())
+        return not has_rows and not self.side
+
 
 def empty_table(name: str) -> ColumnArrays:
     """A table of :data:`TABLE_COLUMNS` with no rows.

@@ -225,7 +225,7 @@ def _read(
         if error.code != CHANGED:
             raise
         return error
-    if not _CUT_OFF.isdisjoint(columns.quality.counts) and _is_empty(columns):
+    if not _CUT_OFF.isdisjoint(columns.quality.counts) and columns.is_empty:
         return TraceFormatError(
             "truncated",
             f"{location.name} ends before its first event.",
@@ -250,13 +250,6 @@ def _columns(location: Location, state: FileState, reading: Reading) -> EventCol
         if error.errno == errno.ESTALE:
             raise changed_error(location.url) from error
         raise from_os_error(error, location.url) from error
-
-
-def _is_empty(columns: EventColumns) -> bool:
-    """Whether nothing of a recording was read, metadata aside."""
-    tables = columns.tables.values()
-    has_rows = any(len(column) for table in tables for column in table.values())
-    return not has_rows and not columns.side
 
 
 def _may_be_incomplete(trace: Trace | StorageError | TraceFormatError) -> bool:
