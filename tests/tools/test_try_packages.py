@@ -42,8 +42,9 @@ def tool() -> ModuleType:
 
 def _modules() -> set[str]:
     package = ROOT / "torch_tb_profiler"
-    kept = {path for kind in ("*.py", "*.toml", "py.typed") for path in package.rglob(kind)}
-    return {str(path.relative_to(ROOT)) for path in kept}
+    kinds = ("*.py", "*.toml", "*.json", "py.typed")
+    paths = {str(path.relative_to(ROOT)) for kind in kinds for path in package.rglob(kind)}
+    return {path for path in paths if "/static/" not in path}
 
 
 def _wheel(folder: Path, names: set[str], platform: str = "any") -> Path:
