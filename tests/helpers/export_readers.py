@@ -82,7 +82,7 @@ class Page(HTMLParser):
     def acting(self) -> list[tuple[str, str, str | None]]:
         """Elements and attributes that would run, load, send, or lead anywhere but to this page and
         to documentation."""
-        found: list[tuple[str, str, str | None]] = [
+        acting: list[tuple[str, str, str | None]] = [
             (tag, "", None) for tag, _ in self.tags if tag not in SAFE_TAGS
         ]
         for tag, attributes in self.tags:
@@ -90,8 +90,8 @@ class Page(HTMLParser):
                 leads = name == "href" and not (value or "").startswith(("#", "https://"))
                 styles = name == "style" and "url" in (value or "")
                 if leads or styles or name.startswith("on") or name in _LOADING:
-                    found.append((tag, name, value))
-        return found
+                    acting.append((tag, name, value))
+        return acting
 
 
 def rendered(markdown: str) -> Page:
@@ -110,13 +110,13 @@ def drawings(markup: str) -> list[ElementTree.Element]:
     Raises:
         ElementTree.ParseError: one is not well-formed.
     """
-    found, depth, start = [], 0, 0
+    parts, depth, start = [], 0, 0
     for mark in re.finditer(r"<(/?)svg\b", markup):
         start = mark.start() if depth == 0 else start
         depth += -1 if mark[1] else 1
         if depth == 0:
-            found.append(ElementTree.fromstring(markup[start : mark.start()] + "</svg>"))
-    return found
+            parts.append(ElementTree.fromstring(markup[start : mark.start()] + "</svg>"))
+    return parts
 
 
 def workbook(data: bytes) -> dict[str, list[list[tuple[str, str]]]]:

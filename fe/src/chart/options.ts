@@ -58,7 +58,7 @@ function tooltipBase(colors: ChartColors) {
 
 function axisBase(title: string, colors: ChartColors) {
   return {
-    name: title,
+    name: visibleText(title),
     nameLocation: "middle",
     nameTextStyle: { color: colors.soft },
     axisLine: { lineStyle: { color: colors.color("--line-strong") } },

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import { safeFileName } from "./download";
+import { HOSTILE_NAMES } from "./hostileNames";
 
 it.each([
   ["kernels_kernels_run_rank0.csv", "kernels_kernels_run_rank0.csv"],
@@ -9,6 +10,7 @@ it.each([
   ["\u202egnp.exe\u0000 <img>.png", "gnp.exe_img.png"],
   ["漢字.csv", "export.csv"],
   ["", "export"],
+  ["con.csv", "_con.csv"],
 ])("%j is saved as %j", (name, saved) => {
   expect(safeFileName(name)).toBe(saved);
 });
@@ -22,4 +24,8 @@ it("truncates a long name before the names of its recording", () => {
 it("retains the extension of a long name", () => {
   const saved = safeFileName(`${"x".repeat(500)}.csv`);
   expect([saved.length, saved.endsWith("x.csv")]).toEqual([120, true]);
+});
+
+it("makes a file name of any name", () => {
+  for (const name of HOSTILE_NAMES) expect(safeFileName(`${name}.csv`)).toMatch(/^(?!con\.|nul\.|com\d\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,115}\.csv$/i);
 });

@@ -21,6 +21,9 @@ export function saveUrl(name: string, url: string): void {
 const MAX_CHARACTERS = 120;
 const EXTENSION = /\.[a-z0-9]{1,8}$/i;
 
+/** What Windows takes for a device, with any extension. */
+const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
 /** Of a long name so much of the end stays: that names the recording. */
 const END_CHARACTERS = 50;
 
@@ -34,6 +37,7 @@ export function safeFileName(name: string): string {
     .slice(0, name.length - extension.length)
     .replace(/[^A-Za-z0-9._-]+/g, "_")
     .replace(/^[_.-]+|[_.]+$/g, "");
+  if (DEVICES.test(stem)) return `_${stem}${extension}`;
   const room = MAX_CHARACTERS - extension.length;
   const short = stem.length <= room ? stem : `${stem.slice(0, room - END_CHARACTERS - 1)}-${stem.slice(-END_CHARACTERS)}`;
   return (short || "export") + extension;

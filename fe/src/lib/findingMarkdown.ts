@@ -2,7 +2,7 @@
 import type { Note, Scalar, Table } from "../api/types";
 import { readEvidence, type Evidence } from "./evidence";
 import { formatValue } from "./format";
-import { escapeMarkdown, markdownTable } from "./markdown";
+import { escapeMarkdown, markdownLine, markdownTable } from "./markdown";
 
 /** Rows of evidence; the report and the exports have all. */
 const ROWS = 5;
@@ -10,8 +10,8 @@ const ROWS = 5;
 /** @param names Run, worker and span, where the finding is pasted elsewhere. */
 export function findingMarkdown(note: Note, names: readonly string[] = []): string {
   const evidence = readEvidence(note);
-  const title = evidence.title === null ? "" : `**${escapeMarkdown(evidence.title)}${gainText(evidence)}.** `;
-  const parts = [title + escapeMarkdown(note.text)];
+  const title = evidence.title === null ? null : `**${escapeMarkdown(evidence.title)}${gainText(evidence)}.**`;
+  const parts = [title === null ? markdownLine(note.text) : `${title} ${escapeMarkdown(note.text)}`];
   if (names.length > 0) parts.push(`Recording: ${escapeMarkdown(names.join(" · "))}`);
   if (evidence.rows !== null && evidence.rows.rows.length > 0) parts.push(rowsText(evidence.rows));
   if (evidence.links.length > 0) parts.push(evidence.links.map((link) => `<${link}>`).join(" "));

@@ -10,6 +10,7 @@ it.each([
   ["\u2066a\u2069\u200f\u061c", "⟨U+2066⟩a⟨U+2069⟩⟨U+200F⟩⟨U+061C⟩"],
   ["ge\u200bmm\ufeff\u00ad", "ge⟨U+200B⟩mm⟨U+FEFF⟩⟨U+00AD⟩"],
   ["\u001b[31mred\u0007\u0085", "⟨U+001B⟩[31mred⟨U+0007⟩⟨U+0085⟩"],
+  ["a\ud800b\ufffe", "a⟨U+D800⟩b⟨U+FFFE⟩"],
   ["a\u2028b\u{e0041}", "a⟨U+2028⟩b⟨U+E0041⟩"],
 ])("%j is shown as %j", (text, shown) => {
   expect(visibleText(text)).toBe(shown);
