@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import kineto_inputs  # noqa: F401 - adds its attacks
 import kineto_product_inputs  # noqa: F401
+import nsys_inputs  # noqa: F401
 import other_inputs  # noqa: F401
 import pickle_inputs  # noqa: F401
 from figures import Figure, add_options, tell

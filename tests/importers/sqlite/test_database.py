@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from torch_tb_profiler.budget import LIMITS_VARIABLE
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.sqlite import database as module
 from torch_tb_profiler.importers.sqlite.database import Database
@@ -132,3 +134,95 @@ def test_large_tables_are_read_in_pieces_and_once(
         assert len(tables) > read
     assert progress == sorted(progress)
     assert 0 < progress[-1] <= path.stat().st_size
+
+
+LONG = 900
+"""Characters of a long text in a database with pages of 512 bytes."""
+
+
+@pytest.fixture
+def long_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Texts and bytes longer than the limit of 300 characters, on several pages each."""
+    monkeypatch.setenv(LIMITS_VARIABLE, "text_chars=300")
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size = 512")
+        for table, more in (("plain", ""), ("keyed", "WITHOUT ROWID")):
+            columns = "(id INTEGER PRIMARY KEY, text TEXT, number INTEGER, other TEXT)"
+            connection.execute(f"CREATE TABLE {table} {columns} {more}")
+            rows = [(n, f"{n}" + "é" * LONG * n, n * 7, "x" * LONG) for n in range(6)]
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)
+            connection.execute(f"INSERT INTO {table} VALUES (9, ?, 63, NULL)", (b"b" * 5000,))
+        connection.commit()
+    return path
+
+
+@pytest.mark.parametrize("table", ["plain", "keyed"])
+def test_of_long_texts_only_the_beginning_is_read(long_texts: Path, table: str) -> None:
+    with Database.open(str(long_texts), "a.sqlite") as database:
+        expected = [(f"{n}" + "é" * LONG * n)[:301] for n in range(6)]
+        assert database.texts(table, "text") == [*expected, None]
+        assert database.series(table, "text").to_list() == [*expected, None]
+        assert database.ints(table, ["number"])["number"].tolist() == [0, 7, 14, 21, 28, 35, 63]
+        assert database.texts(table, "other") == [*["x" * 301] * 6, None]
+        (*_, last) = database.rows(table, ["text"])
+        assert last == (b"b" * 1204,)
+        assert not any(database.quality.counts.get(code) for code in ("database_damaged",))
+
+
+def test_pages_that_are_not_needed_are_not_read(
+    long_texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+    opened = os.fdopen
+
+    class Counted:
+        def __init__(self, file: Any) -> None:
+            self._file = file
+
+        def __enter__(self) -> Counted:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+        def close(self) -> None:
+            self._file.close()
+
+        def seek(self, at: int) -> None:
+            self._file.seek(at)
+
+        def read(self, size: int) -> bytes:
+            lengths.append(size)
+            return bytes(self._file.read(size))
+
+        def readinto(self, target: memoryview) -> int:
+            return int(self._file.readinto(target))
+
+    with Database.open(str(long_texts), "a.sqlite") as database:
+        monkeypatch.setattr(os, "fdopen", lambda *args, **more: Counted(opened(*args, **more)))
+        assert database.ints("plain", ["number"])["number"][5] == 35
+    assert sum(size > 100 for size in lengths) <= 6, "a page per row with its number"
+    assert sum(size == 4 for size in lengths) > 40, "of others only where the next one is"
+
+
+def test_a_view_with_the_entry_of_a_table_is_no_table(tmp_path: Path) -> None:
+    path = create_database(tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        change = "UPDATE sqlite_master SET type = 'table', rootpage = 2 WHERE name = 'seen'"
+        connection.execute(change)
+        connection.commit()
+    with Database.open(str(path), "a.sqlite") as database:
+        assert "seen" not in database.tables
+        assert database.rows("seen", ["number"]) == []
+
+
+@pytest.mark.parametrize("table", ["plain", "keyed"])
+def test_a_database_that_takes_too_long_is_refused(tmp_path: Path, table: str) -> None:
+    reading = Reading(is_over_time=lambda: True)
+    path = create_database(tmp_path)
+    with Database.open(str(path), "a.sqlite", reading) as database:
+        with pytest.raises(TraceFormatError) as error:
+            database.texts(table, database.tables[table][0])
+        assert error.value.code == "reading_stopped"

@@ -82,21 +82,21 @@ def read_database(source: Folder, path: str, reading: Reading) -> tuple[EventCol
             )
         assembly = _Assembly(database, file_names.base_name(path), reading.options.python_frames)
         analysis_quality = QualityReport()
-        columns = assembly.columns(_read_analysis(source, analysis_quality))
+        columns = assembly.columns(_read_analysis(source, reading, analysis_quality))
         columns.quality.merge(analysis_quality)
         document = _read_groups(database)
         columns.quality.merge(database.quality)
     return columns, document
 
 
-def _read_analysis(source: Folder, quality: QualityReport) -> list[SideTable]:
+def _read_analysis(source: Folder, reading: Reading, quality: QualityReport) -> list[SideTable]:
     """The tables of Ascend's own analysis; damage is reported to ``quality``."""
     path = file_names.find_file(source.files, file_names.ANALYSIS)
     if path is None:
         return []
     file = source.files[path]()
     try:
-        with closing(file), Database.open(file.local_path(), file.name) as database:
+        with closing(file), Database.open(file.local_path(), file.name, reading) as database:
             tables = side_tables(database, file_names.ANALYSIS)
             quality.merge(database.quality)
             return tables
@@ -107,7 +107,7 @@ def _read_analysis(source: Folder, quality: QualityReport) -> list[SideTable]:
 
 def _read_groups(database: Database) -> Any:
     """The description of the parallel groups; no other metadata is read."""
-    for name, value in database.rows("META_DATA", ("name", "value")):
+    for name, value in database.rows("META_DATA", ("name", "value"), "documents"):
         if name == GROUPS and isinstance(value, str):
             try:
                 return {GROUPS: json.loads(value)}

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
+import polars as pl
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.nsys.distinct import distinct
-from torch_tb_profiler.importers.nsys.text import MAX_CHARS, until_nul
+from torch_tb_profiler.importers.nsys.text import until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
 from torch_tb_profiler.trace.lookup import positions_in
@@ -32,17 +34,18 @@ class TraceStrings:
         self.strings: list[str] = []
         self.missing_count = 0
         self.cut_count = 0
+        self._most_chars = UNLIMITED.count("text_chars")
         self._codes: dict[str, int] = {}
         self._database = database
-        self._known: tuple[Int64, list[str | None]] | None = None
+        self._known: tuple[Int64, pl.Series] | None = None
 
     def code(self, text: str) -> int:
         """The code of a text."""
         code = self._codes.get(text)
         if code is None:
-            if len(text) > MAX_CHARS:
+            if len(text) > self._most_chars:
                 self.cut_count += 1
-                return self.code(text[:MAX_CHARS])
+                return self.code(text[: self._most_chars])
             code = self._codes[text] = len(self.strings)
             self.strings.append(until_nul(text))
         return code
@@ -82,20 +85,19 @@ class TraceStrings:
             self._known = self._read()
         known, texts = self._known
         positions = positions_in(known, wanted)
-        self.missing_count += int((positions < 0).sum())
-        return {
-            id_: text
-            for id_, row in zip(wanted.tolist(), positions.tolist(), strict=True)
-            if row >= 0 and (text := texts[row]) is not None
-        }
+        is_known = positions >= 0
+        self.missing_count += int((~is_known).sum())
+        present = texts.gather(positions[is_known]).to_list()
+        pairs = zip(wanted[is_known].tolist(), present, strict=True)
+        return {id_: text for id_, text in pairs if text is not None}
 
-    def _read(self) -> tuple[Int64, list[str | None]]:
+    def _read(self) -> tuple[Int64, pl.Series]:
         """Ids, ascending, and their texts; among several rows of an id the first counts."""
         if STRINGS not in self._database.tables:
-            return np.empty(0, np.int64), []
+            return np.empty(0, np.int64), pl.Series(dtype=pl.String)
         ids = self._database.ints(STRINGS, ["id"])["id"]
-        texts = self._database.texts(STRINGS, "value")
+        texts = self._database.series(STRINGS, "value")
         known, row = np.unique(ids, return_index=True)
         if len(known) == len(ids) and np.array_equal(known, ids):
             return ids, texts
-        return known, [texts[each] for each in row.tolist()]
+        return known, texts.gather(row)

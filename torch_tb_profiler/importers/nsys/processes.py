@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.nvtx import thread_names
-from torch_tb_profiler.importers.nsys.text import MAX_CHARS, executable, until_nul
+from torch_tb_profiler.importers.nsys.text import executable, until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT
 
@@ -25,10 +26,11 @@ def read_processes(database: Database, names: TraceStrings) -> ProcessNames:
     """Read the names of processes and threads. Among several names of a thread the one given by the
     program counts, else the one with the highest priority; of a process the last."""
     processes: dict[int, str] = {}
+    most_chars = UNLIMITED.count("text_chars")
     if PROCESSES in database.tables:
         for number, name in database.rows(PROCESSES, ["globalPid", "name"]):
             if isinstance(number, int) and isinstance(name, str):
-                processes[number] = executable(until_nul(name))[:MAX_CHARS]
+                processes[number] = executable(until_nul(name))[:most_chars]
     return ProcessNames(processes, _threads(database, names) | thread_names(database, names))
 
 

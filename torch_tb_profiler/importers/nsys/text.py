@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 
-MAX_CHARS = 262_144
-"""Longer texts are cut."""
-
 UNNAMED = "(unnamed)"
 
 _QUOTED = re.compile(r'\s*"([^"]+)"')

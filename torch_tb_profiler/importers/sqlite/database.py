@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import TracebackType
 from typing import Any
@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.budget import UNLIMITED
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading, read_sequentially
 from torch_tb_profiler.importers.sqlite.opening import (
     connect,
@@ -35,13 +37,29 @@ from torch_tb_profiler.importers.sqlite.pieces import (
     read_piece,
 )
 from torch_tb_profiler.importers.sqlite.queries import query_parts
-from torch_tb_profiler.importers.sqlite.tables import TableLayout, read_schema
+from torch_tb_profiler.importers.sqlite.tables import Schema, TableLayout
 from torch_tb_profiler.trace.columns import Float64, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 PIECE_BYTES = 4 << 20
 PARALLEL_BYTES = 16 << 20
 """Size from which a table is read by several processes."""
+
+COLUMNS_AT_ONCE = 64
+"""Rows with more columns before the last one that is read are read in smaller pieces."""
+
+MOST_PAGES_PER_LEAF = 64
+"""Each leaf of a small table may have as many pages of long rows beside it, or more: the fewer
+leaves of a file a table has, the smaller its pieces."""
+
+STEPS_BETWEEN_LOOKS = 100_000
+"""So many instructions of SQLite's machine, some milliseconds, pass between looks at the time."""
+
+DOCUMENT_BYTES = 64 << 20
+"""Of longer documents only the beginning is read."""
+
+UTF8_BYTES = 4
+"""Most bytes of a character."""
 
 MIN_ROW_BYTES = 4
 """A row takes at least a pointer of two bytes, a length and an id; this bounds the number of
@@ -63,10 +81,8 @@ class Database:
         self._connection = connection
         self._file = file
         self._reading = reading
-        self._layouts = read_schema(connection, file)
-        self.tables: Mapping[str, tuple[str, ...]] = {
-            name: table.columns for name, table in self._layouts.items()
-        }
+        self.tables = Schema(connection, file)
+        connection.set_progress_handler(reading.is_over_time, STEPS_BETWEEN_LOOKS)
         self._used_bytes = 0
         self._leaves: dict[str, LeafPages] = {}
         self._columns: dict[str, dict[ColumnRequest, list[Any]]] = {}
@@ -191,15 +207,17 @@ class Database:
         text_by_code = [*texts, None]
         return [text_by_code[code] for code in codes.tolist()]
 
-    def rows(self, table: str, columns: Sequence[str]) -> list[Row]:
+    def rows(
+        self, table: str, columns: Sequence[str], cell_type: CellType = "objects"
+    ) -> list[Row]:
         """The rows of a small table, with the cells of these columns as stored: int, float, str,
         bytes or None; None for missing columns."""
-        read = self._read(table, columns, "objects")
+        read = self._read(table, columns, cell_type)
         return list(zip(*(chain(*read[column]) for column in columns), strict=True))
 
     def count(self, table: str) -> int:
         """Number of rows of a table; 0 for a missing table."""
-        if table in self._layouts and table not in self._rows:
+        if table in self.tables and table not in self._rows:
             self._load({table: []})
         return self._rows.get(table, 0)
 
@@ -229,7 +247,7 @@ class Database:
 
     def _load(self, wanted: Mapping[str, list[ColumnRequest]]) -> None:
         """Read columns that their tables have into ``_columns``."""
-        tables = {name: columns for name, columns in wanted.items() if name in self._layouts}
+        tables = {name: columns for name, columns in wanted.items() if name in self.tables}
         for name, columns in tables.items():
             cells_by_column = self._columns[name] = dict(self._columns.get(name, {}))
             cells_by_column.update((each, []) for each in columns)
@@ -253,15 +271,22 @@ class Database:
         """The rows of tables, in parts."""
         pieces: list[TablePiece] = []
         for name, columns in tables.items():
-            table = self._layouts[name]
+            table = self.tables.layout(name)
+            assert table is not None
             if table.root and self._file.is_utf8:
                 pieces += self._pieces(name, table, columns)
             else:
                 known = self._rows.get(name)
                 max_rows = self._file.size_bytes // MIN_ROW_BYTES if known is None else known
                 for part in query_parts(
-                    self._connection, name, columns, max_rows=max_rows, pad=known is not None
+                    self._connection,
+                    name,
+                    columns,
+                    max_rows=max_rows,
+                    pad=known is not None,
+                    most_bytes=_most_bytes(columns),
                 ):
+                    self._check_time()
                     yield name, part
         pages = sum(len(piece.pages) for piece in pieces)
         is_large = pages * self._file.page_bytes >= PARALLEL_BYTES
@@ -270,7 +295,13 @@ class Database:
             if piece.table not in self._rows:
                 self._used_bytes += len(piece.pages) * self._file.page_bytes
             self._reading.progress(self._used_bytes)
+            self._check_time()
             yield piece.table, part
+
+    def _check_time(self) -> None:
+        """Stop where reading takes too long: a part of the columns would not fit the others."""
+        if self._reading.is_over_time():
+            raise TraceFormatError("reading_stopped", "The database takes too long to read.", "")
 
     def _pieces(
         self, name: str, table: TableLayout, columns: list[ColumnRequest]
@@ -282,11 +313,24 @@ class Database:
             StoredColumn(table.positions[each.name], each.cell_type, each.name in table.reals)
             for each in columns
         )
-        step = max(1, PIECE_BYTES // self._file.page_bytes)
+        wide = max(1, max((each.position for each in stored), default=0) // COLUMNS_AT_ONCE)
+        beside = min(MOST_PAGES_PER_LEAF, self._file.pages // max(1, len(pages)))
+        step = max(1, PIECE_BYTES // max(wide, beside) // self._file.page_bytes)
         for first in range(0, len(pages), step):
-            yield TablePiece(self._file, name, pages[first : first + step], stored)
+            yield TablePiece(
+                self._file, name, pages[first : first + step], stored, _most_bytes(columns)
+            )
+
+
+def _most_bytes(wanted: Iterable[ColumnRequest]) -> int:
+    """Of longer cells only so many bytes are read: more than any text has that is not cut."""
+    if any(each.cell_type == "documents" for each in wanted):
+        return DOCUMENT_BYTES
+    return UTF8_BYTES * (UNLIMITED.count("text_chars") + 1)
 
 
 def _compact(codes: Int32, texts: Sequence[str]) -> tuple[Int32, pl.Series]:
     """Codes and their texts, which take twice the memory as objects of Python."""
-    return codes, pl.Series(texts, dtype=pl.String)
+    known = pl.Series(texts, dtype=pl.String)
+    most = UNLIMITED.count("text_chars") + 1  # the one shows that it is too long
+    return codes, known.str.head(most) if max(map(len, texts), default=0) > most else known

@@ -7,6 +7,7 @@ file that is truncated meanwhile yields fewer bytes and no fault.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ LEAF, INTERIOR = 0x0D, 0x05
 INTERIOR_HEAD_BYTES = 12
 MAX_DEPTH = 20
 """Most levels that SQLite allows in a tree."""
+
+READ_BYTES = 4 << 20
+"""Pages of an inner level that are read at once."""
 
 SAMPLED_PAGES = 8
 """Number of pages that decide the type of a tree level; some of them may be damaged."""
@@ -133,46 +137,85 @@ def _kind(file: PageFile, level: Int64) -> int:
 
 def _children(file: PageFile, level: Int64) -> tuple[Int64, int]:
     """The child pages of a level, and the number of damaged pages and pointers."""
-    children: list[Int64] = []
+    children = [np.empty(0, np.int64)]
     damaged = 0
-    for number in level:
-        page = file.read(np.array([number], np.int64), spare_bytes=4)
-        cells = int(page[3]) << 8 | int(page[4])
-        end = INTERIOR_HEAD_BYTES + 2 * cells
-        if page[0] != INTERIOR or end > file.usable_bytes:
-            damaged += 1
-            continue
-        offsets = page[INTERIOR_HEAD_BYTES:end].view(">u2").astype(np.int64)
-        is_inside = (offsets >= end) & (offsets <= file.usable_bytes - 4)
-        damaged += int((~is_inside).sum())
-        numbers = page[np.append(offsets[is_inside], 8)[:, None] + np.arange(4)]
-        children.append(numbers.view(">u4")[:, 0].astype(np.int64))
-    return np.concatenate(children) if children else np.empty(0, np.int64), damaged
+    step = max(1, READ_BYTES // file.page_bytes)
+    for first in range(0, len(level), step):
+        numbers, wrong = _children_of_some(file, level[first : first + step])
+        children.append(numbers)
+        damaged += wrong
+    return np.concatenate(children), damaged
+
+
+def _children_of_some(file: PageFile, level: Int64) -> tuple[Int64, int]:
+    """As :func:`_children`, of few pages."""
+    data = file.read(level, spare_bytes=4)
+    heads = data[:-4].reshape(len(level), file.page_bytes)
+    cells = heads[:, 3].astype(np.int64) << 8 | heads[:, 4]
+    end = INTERIOR_HEAD_BYTES + 2 * cells
+    is_right = (heads[:, 0] == INTERIOR) & (end <= file.usable_bytes)
+    start, cells, end = np.flatnonzero(is_right) * file.page_bytes, cells[is_right], end[is_right]
+    page = np.repeat(start, cells)
+    order = np.arange(len(page)) - np.repeat(np.cumsum(cells) - cells, cells)
+    pointer = page + INTERIOR_HEAD_BYTES + 2 * order
+    offset = data[pointer].astype(np.int64) << 8 | data[pointer + 1]
+    is_inside = (offset >= np.repeat(end, cells)) & (offset <= file.usable_bytes - 4)
+    # The rightmost child, in the head of the page, comes after those in its cells.
+    at = np.concatenate([(page + offset)[is_inside], start + 8])
+    owner = np.concatenate([page[is_inside], start])
+    at = at[np.argsort(owner, kind="stable")]
+    numbers = data[at[:, None] + np.arange(4)].view(">u4")[:, 0].astype(np.int64)
+    return numbers, int((~is_right).sum()) + int((~is_inside).sum())
 
 
 class OverflowChains:
     """Reads chains of overflow pages (rows longer than a page); in total no more than the file
-    has."""
+    has. To be used in a ``with`` statement."""
 
     def __init__(self, file: PageFile) -> None:
         self._file = file
         self._left = file.pages
 
-    def read(self, pointer: Bytes, size_bytes: int) -> Bytes | None:
-        """The first ``size_bytes`` of the chain that begins at the page ``pointer``; None if the
-        chain is shorter or leaves the file.
+    def __enter__(self) -> OverflowChains:
+        descriptor = os.open(self._file.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._opened = os.fdopen(descriptor, "rb", buffering=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def read(self, pointer: Bytes, size_bytes: int, targets: Sequence[tuple[int, Bytes]]) -> bool:
+        """Read the chain that begins at the page ``pointer``.
+
+        Args:
+            pointer: Its first page.
+            size_bytes: How much of it is needed.
+            targets: Receive the bytes from an offset on; an offset before the chain is negative.
+                Pages without any of these are not read.
+
+        Returns:
+            Whether the chain has as many bytes.
 
         Raises:
             OSError: the file cannot be read.
         """
-        parts: list[Bytes] = []
         number = int.from_bytes(pointer.tobytes(), "big")
-        while size_bytes > 0:
+        page_bytes, step = self._file.page_bytes, self._file.usable_bytes - 4
+        for at in range(0, size_bytes, step):
             if not 1 < number <= self._file.pages or self._left <= 0:
-                return None
+                return False
             self._left -= 1
-            page = self._file.read(np.array([number], np.int64))
-            number = int.from_bytes(page[:4].tobytes(), "big")
-            parts.append(page[4 : min(self._file.usable_bytes, 4 + size_bytes)])
-            size_bytes -= len(parts[-1])
-        return np.concatenate(parts) if parts else np.empty(0, np.uint8)
+            end = min(at + step, size_bytes)
+            wanted = [
+                (max(first, at), min(first + len(target), end), first, target)
+                for first, target in targets
+            ]
+            last = max((each[1] for each in wanted if each[0] < each[1]), default=at)
+            self._opened.seek((number - 1) * page_bytes)
+            page = self._opened.read(4 + last - at)
+            number = int.from_bytes(page[:4], "big")
+            content = np.frombuffer(page, np.uint8)[4:]
+            for low, high, first, target in wanted:
+                if low < high:
+                    target[low - first : high - first] = content[low - at : high - at]
+        return True

@@ -15,8 +15,8 @@ from torch_tb_profiler.importers.sqlite.tables import ROW_ID
 from torch_tb_profiler.importers.sqlite.values import codes_at, floats_at, ints_at, objects_at
 from torch_tb_profiler.trace.columns import ABSENT, Int64
 
-CellType = Literal["ints", "floats", "codes", "objects"]
-"""The type to which the cells of a column are converted."""
+CellType = Literal["ints", "floats", "codes", "objects", "documents"]
+"""The type to which the cells of a column are converted; documents are objects of any length."""
 
 
 class ColumnRequest(NamedTuple):
@@ -53,12 +53,14 @@ class TablePiece(NamedTuple):
         table: Name of the table.
         pages: Page numbers.
         stored: The requested columns.
+        most_bytes: Of longer cells only so many bytes are read.
     """
 
     file: PageFile
     table: str
     pages: Int64
     stored: tuple[StoredColumn, ...]
+    most_bytes: int
 
 
 class TablePart(NamedTuple):
@@ -85,7 +87,7 @@ def read_piece(piece: TablePiece) -> TablePart:
         OSError: the file cannot be read.
     """
     positions = [each.position for each in piece.stored if each.position != ROW_ID]
-    records = read_records(piece.file, piece.pages, positions)
+    records = read_records(piece.file, piece.pages, positions, piece.most_bytes)
     columns: list[Any] = []
     mistyped: list[int] = []
     for position, cell_type, is_real in piece.stored:
@@ -147,4 +149,4 @@ def absent_column(rows: int, cell_type: CellType) -> Any:
         return PackedInts(rows, int(ABSENT), None, False)
     if cell_type == "floats":
         return pack(np.full(rows, np.nan).view(np.int64))
-    return [None] * rows if cell_type == "objects" else (np.full(rows, -1, np.int32), [])
+    return (np.full(rows, -1, np.int32), []) if cell_type == "codes" else [None] * rows

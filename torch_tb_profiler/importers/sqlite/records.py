@@ -81,13 +81,16 @@ class LeafRecords(Struct):
     damaged: int
 
 
-def read_records(file: PageFile, numbers: Int64, columns: Sequence[int]) -> LeafRecords:
+def read_records(
+    file: PageFile, numbers: Int64, columns: Sequence[int], most_bytes: int = MAX_CELL_BYTES
+) -> LeafRecords:
     """Read the rows on these leaf pages, with these columns.
 
     Args:
         file: The database.
         numbers: Page numbers, in the order of the rows.
         columns: Positions in the rows; cells past a row's end are null.
+        most_bytes: Of longer cells only so many bytes are read.
 
     Raises:
         OSError: the file cannot be read.
@@ -104,7 +107,7 @@ def read_records(file: PageFile, numbers: Int64, columns: Sequence[int]) -> Leaf
     if not is_whole.all():
         damaged += int((~is_whole).sum())
         rows = _Rows(data, *(each[is_whole] for each in rows.columns()))
-    return rows.records(file, set(columns), count, damaged)
+    return rows.records(file, set(columns), damaged, most_bytes)
 
 
 class _Rows(Struct):
@@ -129,24 +132,33 @@ class _Rows(Struct):
     def columns(self) -> tuple[Int64, ...]:
         return self.row_ids, self.payload, self.start, self.local, self.head, self.first
 
-    def records(self, file: PageFile, wanted: set[int], count: int, damaged: int) -> LeafRecords:
-        """The cells of the ``wanted`` among the first ``count`` columns."""
+    def records(
+        self, file: PageFile, wanted: set[int], damaged: int, most_bytes: int
+    ) -> LeafRecords:
+        """The cells of the ``wanted`` columns."""
+        count = max(wanted, default=-1) + 1
         types = _Types.read(self.data, self.first, self.start + self.head, count)
         offset = self.head
         cells: dict[int, ColumnCells] = {}
         for column in range(count):
             kinds, sizes = types.column(column)
             if column in wanted:
-                cells[column] = ColumnCells(kinds, offset, sizes)
+                kept = sizes
+                if not is_constant(sizes) and len(sizes) and sizes.max() > most_bytes:
+                    kept = np.minimum(sizes, most_bytes)
+                cells[column] = ColumnCells(kinds, offset, kept)
+                sizes = kept if column == count - 1 else sizes
             if not is_constant(sizes):
                 offset = offset + sizes
             elif sizes[0]:
                 offset = offset + sizes[0]
         available = self.payload
         overflowing = np.flatnonzero((offset > self.local) & (self.payload > self.local))
+        moved: list[tuple[ColumnCells, int, int]] = []
         if len(overflowing):
             available = available.copy()
-            self._gather(file, overflowing, np.minimum(offset, available), available)
+            needed = np.minimum(offset, available)
+            moved = self._gather(file, overflowing, needed, available, list(cells.values()))
         is_truncated = offset > available
         if is_truncated.any():
             damaged += int(is_truncated.sum())
@@ -157,24 +169,48 @@ class _Rows(Struct):
                 each.sizes = np.where(is_inside, each.sizes, 0)
         for each in cells.values():
             each.starts = each.starts + self.start
+        for each, row, at in moved:
+            each.starts[row] = at
         return LeafRecords(self.data, self.row_ids, cells, damaged)
 
-    def _gather(self, file: PageFile, overflowing: Int64, needed: Int64, available: Int64) -> None:
-        """Append the needed bytes of rows that continue on other pages to the data; ``available``
-        is reduced if their pages are missing."""
-        chains = OverflowChains(file)
-        parts = [self.data]
-        at = len(self.data)
-        for row in overflowing:
-            begin, stop = int(self.start[row]), int(self.start[row] + self.local[row])
-            rest = chains.read(self.data[stop : stop + 4], int(needed[row]) - (stop - begin))
-            if rest is None:
-                available[row] = self.local[row]
-                continue
-            parts += [self.data[begin:stop], rest]
-            self.start[row] = at
-            at += stop - begin + len(rest)
+    def _gather(
+        self,
+        file: PageFile,
+        overflowing: Int64,
+        needed: Int64,
+        available: Int64,
+        cells: Sequence[ColumnCells],
+    ) -> list[tuple[ColumnCells, int, int]]:
+        """Append the cells of rows that continue on other pages to the data; ``available`` is
+        reduced if their pages are missing.
+
+        Returns:
+            Column, row and offset in the data of these cells.
+        """
+        moved: list[tuple[ColumnCells, int, int]] = []
+        parts, at = [self.data], len(self.data)
+        with OverflowChains(file) as chains:
+            for row, length in zip(overflowing.tolist(), needed[overflowing].tolist(), strict=True):
+                begin, local = int(self.start[row]), int(self.local[row])
+                wanted = [
+                    (each, int(each.starts[row]), np.zeros(int(each.sizes[row]), np.uint8))
+                    for each in cells
+                    if int(each.starts[row] + each.sizes[row]) > local
+                    and each.sizes[row] <= file.size_bytes
+                ]
+                targets = [(first - local, target) for _, first, target in wanted]
+                pointer = self.data[begin + local : begin + local + 4]
+                if not chains.read(pointer, length - local, targets):
+                    available[row] = local
+                    continue
+                for each, first, target in wanted:
+                    if first < local:
+                        target[: local - first] = self.data[begin + first : begin + local]
+                    moved.append((each, row, at))
+                    parts.append(target)
+                    at += len(target)
         self.data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
+        return moved
 
 
 def varints(data: Bytes, starts: Int64) -> tuple[Int64, Int64]:

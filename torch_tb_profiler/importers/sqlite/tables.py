@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -38,23 +39,57 @@ class TableLayout(Struct, frozen=True):
     reals: frozenset[str]
 
 
-def read_schema(connection: sqlite3.Connection, file: PageFile) -> dict[str, TableLayout]:
-    """Read the tables of a database, without views and virtual tables.
+class Schema(Mapping[str, tuple[str, ...]]):
+    """Table → names of its columns, without views and virtual tables. What a table looks like is
+    read when it is asked for: a database may have any number of others.
+
+    Args:
+        connection: The database.
+        file: Its pages.
 
     Raises:
         sqlite3.Error: the schema is damaged.
-        OSError: the file cannot be read.
     """
-    rows = connection.execute(
-        "SELECT name, rootpage FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
-    ).fetchall()
-    tables: dict[str, TableLayout] = {}
-    for name, root in rows:
-        if isinstance(name, str) and "\0" not in name and isinstance(root, int):
-            table = _table(connection, file, name, root)
-            if table.columns:
-                tables[name] = table
-    return tables
+
+    def __init__(self, connection: sqlite3.Connection, file: PageFile) -> None:
+        self._connection = connection
+        self._file = file
+        rows = connection.execute(
+            "SELECT name, rootpage FROM sqlite_master"
+            " WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE%'"
+        )
+        self._roots = {
+            name: root
+            for name, root in rows
+            if isinstance(name, str) and "\0" not in name and isinstance(root, int)
+        }
+        self._layouts: dict[str, TableLayout | None] = {}
+
+    def layout(self, name: str) -> TableLayout | None:
+        """The layout of a table; None if there is none of this name, or its schema is damaged.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if name not in self._layouts and name in self._roots:
+            try:
+                layout = _table(self._connection, self._file, name, self._roots[name])
+            except sqlite3.Error:
+                layout = None
+            self._layouts[name] = layout if layout is not None and layout.columns else None
+        return self._layouts.get(name)
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        layout = self.layout(name)
+        if layout is None:
+            raise KeyError(name)
+        return layout.columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._roots)
+
+    def __len__(self) -> int:
+        return len(self._roots)
 
 
 def quote_identifier(identifier: str) -> str:

@@ -175,10 +175,19 @@ def _texts_by_size(data: Bytes, cells: ColumnCells) -> list[tuple[Int64, Bytes]]
     edges = np.flatnonzero(np.diff(sizes)) + 1
     groups = np.split(rows, edges) if len(rows) else []
     return [
-        (same_size, data[cells.starts[same_size][:, None] + np.arange(size)])
+        (same_size, _rows_of_bytes(data, cells.starts[same_size], int(cells.sizes[same_size[0]])))
         for same_size in groups
-        for size in (int(cells.sizes[same_size[0]]),)
     ]
+
+
+def _rows_of_bytes(data: Bytes, starts: Int64, size: int) -> Bytes:
+    """The ``size`` bytes from each start on. Indices of single bytes would take eight times the
+    memory."""
+    if not size:
+        return np.empty((len(starts), 0), np.uint8)
+    ranges = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
+    rows: Bytes = ranges[starts].view(np.uint8).reshape(len(starts), size)
+    return rows
 
 
 def _number_texts(

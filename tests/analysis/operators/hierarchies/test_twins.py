@@ -92,3 +92,8 @@ def test_the_slow_layer_of_a_model() -> None:
     assert layers.odd_slice is not None
     assert trace.text(trace.slices["name_code"][layers.odd_slice]) == "nn.Module: Layer_2"
     assert equal_modules(t.trace([t.op("aten::mm", 0, 5)]), Selection()) == []
+
+
+def test_class_names_of_long_names_are_looked_at_once() -> None:
+    assert class_name("(" * 2_000_000 + "x") == "(" * 2_000_000 + "x"
+    assert class_name("1" * 2_000_000 + "x") == "1" * 2_000_000 + "x"

@@ -6,15 +6,13 @@ The layers of a model are such: ``DecoderLayer_0`` … ``DecoderLayer_23``. Defi
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Nodes, path_below
 from torch_tb_profiler.trace.columns import Float64, Int64
 
-_NUMBER = re.compile(r"[ _.#:\[(-]*\d+[\])]*$")
+_DIGITS, _BEFORE, _AFTER = "0123456789", " _.#:[(-", "])"
 LEAST_COMPARED = 3
 """Of two that differ nobody can say which one is the odd one."""
 
@@ -60,7 +58,9 @@ class Outlier(Struct, frozen=True):
 
 def class_name(name: str) -> str:
     """The name without the number at its end: ``Linear_3`` and ``Linear_17`` are of one class."""
-    return _NUMBER.sub("", name) or name
+    numbered = name.rstrip(_AFTER)
+    stem = numbered.rstrip(_DIGITS)
+    return (stem.rstrip(_BEFORE) if len(stem) < len(numbered) else "") or name
 
 
 def structures(nodes: Nodes) -> Int64:
