@@ -117,7 +117,7 @@ def write(folder: Path, out: Path) -> None:
         for format_ in FORMATS:
             for views in ("all", "summary"):
                 wanted = ["--view", views, "--format", format_, "--cache-dir", cache]
-                report(folder, out / f"report.{views}.{format_}", *wanted)
+                report(folder, out / f"report.{views}-{format_}", *wanted)
         report(folder, out / "dlprof", "--reports", "all", "--cache-dir", cache)
 
 
