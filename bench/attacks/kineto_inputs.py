@@ -422,3 +422,16 @@ def zeros(path: Path, size: int, byte: bytes = b"\0", head: bytes = b"") -> None
         block = byte * (1 << 24)
         for _ in range(size >> 24):
             file.write(block)
+
+
+@attack("gzip-events", JSON + ".gz")
+def _(path: Path, rng: random.Random) -> None:
+    """Nine million events in three megabytes, just below the limit of unpacking."""
+    text = json.dumps(event("a", rng.randrange(9), 1)).encode() + b","
+    noise = rng.randbytes(2_600_000)
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(b'{"noise":"' + noise.hex().encode()[:2_600_000] + b'","traceEvents":[')
+        block = text * 1000
+        for _ in range(6000):
+            file.write(block)
+        file.write(text[:-1] + b"]}")
