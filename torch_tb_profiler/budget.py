@@ -72,6 +72,13 @@ LIMITS: Mapping[str, Limit] = {
         0.003,
         "memory with further ones has no stack, noted as `snapshot_stacks_left_out`",
     ),
+    "events": Limit(
+        "events",
+        2_000_000,
+        2e9,
+        0.5,
+        "the rest is not read, noted as `reading_stopped`",
+    ),
     "text_chars": _fixed("characters of a text", 262_144, "cut, noted as `text_cut`"),
     "all_text_chars": Limit(
         "characters of all names together",
@@ -125,7 +132,7 @@ LIMITS: Mapping[str, Limit] = {
 """Key → limit; the keys are those of :data:`LIMITS_VARIABLE`."""
 
 
-_BY_STORED_BYTES = ("unpacked_bytes", "cpu_s")
+_BY_STORED_BYTES = ("unpacked_bytes", "cpu_s", "events")
 
 
 class Budget(Struct, frozen=True):

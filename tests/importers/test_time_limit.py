@@ -44,6 +44,14 @@ def test_what_was_read_until_then_remains(is_packed: bool, tmp_path: Path) -> No
     assert f"{LIMITS_VARIABLE}=cpu_s=NUMBER" in example
 
 
+def test_more_events_than_a_file_of_this_size_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "events=50000")
+    columns = import_trace(iter([TEXT[: len(TEXT) // 2], TEXT[len(TEXT) // 2 :]]), name="x.json")
+    assert 50_000 < len(columns.tables["slices"]["start_ns"]) < EVENTS
+    assert columns.quality.counts == {"reading_stopped": 1}
+    assert "50,000 events" in columns.quality.examples["reading_stopped"][0]
+
+
 def test_a_file_without_events_until_then_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMITS_VARIABLE, "cpu_s=1e-12")
     head = b'{"traceEvents":[' + b" " * (1 << 20)

@@ -85,7 +85,7 @@ def _ignore_progress(_: int) -> None:
     """The default progress callback."""
 
 
-def _never() -> bool:
+def _never(*_: int) -> bool:
     return False
 
 
@@ -111,6 +111,7 @@ class Reading(Struct, frozen=True):
         max_part_bytes: More text than this is not decoded for a part of a recording.
         is_over_time: Whether reading has taken too long: a reader that does not consume
             ``Source.unpacked`` asks between two steps of its work, and stops there.
+        is_full: Whether so many events are more than the budget allows: the reader stops there.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -119,6 +120,7 @@ class Reading(Struct, frozen=True):
     index: PieceIndexStore | None = None
     max_part_bytes: float = math.inf
     is_over_time: Callable[[], bool] = _never
+    is_full: Callable[[int], bool] = _never
 
 
 class Importer(Struct, frozen=True):

@@ -106,7 +106,9 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
         TraceFormatError: it is not a readable trace; ``code`` is the reason.
         StorageError, OSError: it cannot be read.
     """
-    reading = replace(reading or Reading(), is_over_time=source.is_over_time)
+    reading = replace(
+        reading or Reading(), is_over_time=source.is_over_time, is_full=source.is_full
+    )
     try:
         with closing(source):
             columns = importer_of(source).read(source, reading)

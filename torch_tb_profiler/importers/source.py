@@ -102,10 +102,15 @@ class Source:
         """Whether reading took more CPU time of this thread than the budget allows, since this
         was asked first; if so, that is noted in ``quality``, and the reader should stop."""
         self._stopwatch = self._stopwatch or Stopwatch()
-        if not self._stopwatch.exceeds(self.budget):
-            return False
+        return self._stopwatch.exceeds(self.budget) and self._stop("cpu_s")
+
+    def is_full(self, events: int) -> bool:
+        """Whether more ``events`` are read than the budget allows; noted likewise."""
+        return events > self.budget.limit("events") and self._stop("events")
+
+    def _stop(self, limit: str) -> bool:
         if STOPPED not in self.quality.counts:
-            self.quality.add(STOPPED, 1, self.budget.described("cpu_s"))
+            self.quality.add(STOPPED, 1, self.budget.described(limit))
         return True
 
     def unpacked(self) -> Generator[bytes, None, None]:
@@ -187,6 +192,10 @@ class Folder:
     def is_over_time(self) -> bool:
         """Whether reading one of its files took too long."""
         return any(source.is_over_time() for source in self._opened)
+
+    def is_full(self, events: int) -> bool:
+        """Whether more ``events`` are read than the budget of the last file allows."""
+        return bool(self._opened) and self._opened[-1].is_full(events)
 
     @property
     def quality(self) -> QualityReport:

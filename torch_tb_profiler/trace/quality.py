@@ -125,8 +125,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "broken_message": "Messages that end in the middle of a field: everything before was read.",
     "interned_missing": "Names given by a number that the file does not define.",
     "state_lost": "Events after lost packets were left out: the meaning of their numbers is lost.",
-    "reading_stopped": "Reading took longer than any recording of this size does, and was stopped: "
-    "what was read until then is right, the rest of the file is in no number.",
+    "reading_stopped": "Reading took longer than any recording of this size does, or brought more "
+    "events, and was stopped: what was read is right, the rest of the file is in no number.",
     "texts_cut": "Texts beyond the limit for all texts together were cut to 200 characters.",
     "names_merged": "Names beyond the limit were merged, the rarest first: their digits are shown "
     "as #, or they are '(other names)'. Their times are right.",
