@@ -19,7 +19,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -134,7 +134,7 @@ def _failures(texts: list[bytes], choice: Random) -> Iterator[tuple[str, str | N
             yield name, _error(make)
 
 
-def _view(recordings: Recordings, name: str, asked: dict[str, str]) -> None:
+def _view(recordings: Recordings, name: str, asked: Mapping[str, str]) -> None:
     result = recordings.view(name, asked)
     if result is None:
         return
@@ -147,7 +147,7 @@ def _view(recordings: Recordings, name: str, asked: dict[str, str]) -> None:
             write(result)
 
 
-def _error(question: partial[object]) -> str | None:
+def _error(question: Callable[[], object]) -> str | None:
     try:
         question()
     except Exception:  # whatever it is, it is printed

@@ -26,7 +26,7 @@ ODD_NAMES = (
     "ProfilerStep#", "ProfilerStep#x", "ProfilerStep#-1", "ProfilerStep#1.5", "nccl:", "aten::",
     "nn.Module: ", "Optimizer.step#", "enumerate(DataLoader)#", "autograd::engine::", "a" * 5000,
 )  # fmt: skip
-ODD_NUMBERS = (
+ODD_NUMBERS: tuple[Any, ...] = (
     0, -1, -5, 2**31, 2**53, 2**62, 2**63 - 1, 2**63, -(2**63), 10**30, 1e300, -1e300, 0.0005,
     float("nan"), float("inf"), "7", "NaN", "", None, True, [], {},
 )  # fmt: skip

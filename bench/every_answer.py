@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -231,7 +232,7 @@ def report_questions(recordings: Recordings) -> Iterator[tuple[str, Callable[[],
     """Outputs that are more than a view: a name, and what makes it."""
     yield "briefs", lambda: briefs_of(recordings)
     for worker, trace in recordings.traces.items():
-        yield f"scalars of {worker}", lambda trace=trace: scalars_of(trace)
+        yield f"scalars of {worker}", partial(scalars_of, trace)
     yield "DLProf", lambda: list(dlprof_files(recordings))
 
 

@@ -224,7 +224,21 @@ def _(path: Path, rng: random.Random) -> None:
 @attack("snapshot-odd-types", PICKLE)
 def _(path: Path, rng: random.Random) -> None:
     """Every value of another type than it has."""
-    odd = [None, True, -1, 2**70, 1e308, float("nan"), "x", b"x", [], {}, (), [[]], {"a": 1}]
+    odd: list[Any] = [
+        None,
+        True,
+        -1,
+        2**70,
+        1e308,
+        float("nan"),
+        "x",
+        b"x",
+        [],
+        {},
+        (),
+        [[]],
+        {"a": 1},
+    ]
     value = snapshot(0)
     trace: list[Any] = value["device_traces"][0]
     keys = ("action", "addr", "size", "stream", "time_us", "frames", "device_free")
