@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from torch_tb_profiler.recorder.options import Options
+from torch_tb_profiler.recorder.windows.kineto_messages import silence
 from torch_tb_profiler.recorder.windows.program_profiler import recorder_calls
 
 TAIL_BYTES = 256
-LOG_LEVEL, SILENT = "KINETO_LOG_LEVEL", "99"
-"""An environment variable that Kineto reads once, when it prepares the first trace of a process."""
-
 
 OWN_WARNINGS = r"(?s).*Triggered internally at \S*profiler/collection\.cpp"
 """Warnings about the profiler's own bookkeeping, which a program without it does not have."""
@@ -44,7 +41,7 @@ class ProfilerRun:
         self._has_all_threads = not is_main
         self._ranges: dict[str, Any] = {}
         self._filter: Any = None
-        with recorder_calls(), _silence():
+        with recorder_calls():
             self._profile: Any = profile(
                 activities=_activities(),
                 record_shapes=options.shapes,
@@ -63,7 +60,7 @@ class ProfilerRun:
     def prepare(self) -> None:
         """Start to warm up."""
         self._ignore_own_warnings()
-        with recorder_calls(), _silence():
+        with recorder_calls(), silence():
             self._profile.prepare_trace()
 
     def record(self) -> None:
@@ -123,19 +120,6 @@ class ProfilerRun:
             file.seek(max(file.tell() - TAIL_BYTES, 0))
             if not file.read().rstrip().endswith(b"}"):
                 raise OSError("its file is incomplete; the disk may be full")
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Silence Kineto's messages on stderr, unless the program sets their log level."""
-    if LOG_LEVEL in os.environ:
-        yield
-        return
-    os.environ[LOG_LEVEL] = SILENT
-    try:
-        yield
-    finally:
-        os.environ.pop(LOG_LEVEL, None)
 
 
 def start_obstacle() -> str | None:
