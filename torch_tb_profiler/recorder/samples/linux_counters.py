@@ -195,6 +195,7 @@ class ProcFile:
             OSError: it does not exist or must not be read.
         """
         self._bytes = FIRST_BYTES
+        self._path = path
         self._file: int | None = os.open(path, os.O_RDONLY)
         self._identity = self._now()
 
@@ -202,10 +203,12 @@ class ProcFile:
         """Read the current content.
 
         Raises:
-            OSError: its process has ended.
+            OSError: its process has ended, or is another one and the program has closed the file.
         """
         if self._file is None:
             raise ProcessLookupError
+        if not self._is_open():
+            self._reopen()
         while True:
             text = os.pread(self._file, self._bytes, 0)
             if len(text) < self._bytes:
@@ -216,7 +219,7 @@ class ProcFile:
         """Close the file, unless the program has closed the descriptor: the number may then belong
         to a file of the program."""
         with contextlib.suppress(OSError):
-            if self._file is not None and self._now() == self._identity:
+            if self._file is not None and self._is_open():
                 os.close(self._file)
         self._file = None
 
@@ -224,6 +227,20 @@ class ProcFile:
         """See :meth:`close`."""
         if hasattr(self, "_identity"):
             self.close()
+
+    def _is_open(self) -> bool:
+        """Whether the descriptor is still this file: daemons close all descriptors."""
+        try:
+            return self._now() == self._identity
+        except OSError:
+            return False
+
+    def _reopen(self) -> None:
+        self._file = None
+        if self._path.split("/")[2].isdigit():  # another process may have got its pid
+            raise ProcessLookupError
+        self._file = os.open(self._path, os.O_RDONLY)
+        self._identity = self._now()
 
     def _now(self) -> tuple[int, int]:
         stat = os.fstat(self._file if self._file is not None else -1)
