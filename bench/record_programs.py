@@ -136,7 +136,7 @@ CASES = {
     "exec": _ending("executes"),
     "redirected": _ending("redirected"),
     "closes descriptors": _ending("closes_all"),
-    "daemon": _ending("daemon", waits_s=20.0),
+    "daemon": _ending("daemon", waits_s=20.0, steps=False),
     "deleted folder": _ending("elsewhere"),
     "no environment": _ending("cleared"),
     "spawned": _ending("spawned"),

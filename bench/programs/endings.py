@@ -233,6 +233,7 @@ def daemon(some: Random) -> None:
 def elsewhere(some: Random) -> None:
     """Its working folder is deleted while it trains there."""
     truth, folder = Truth(), tempfile.mkdtemp()
+    train(truth, 2)
     os.chdir(folder)
     os.rmdir(folder)
     say(train(truth, some.randint(12, 16)))
@@ -252,7 +253,9 @@ def cleared(some: Random) -> None:
 
 def _child(seed: int) -> None:
     seeded(seed)
-    train(Truth(), 12 + seed)
+    truth = Truth()
+    train(truth, 12 + seed)
+    truth.save()
 
 
 def spawned(some: Random) -> None:
