@@ -12,6 +12,7 @@ from pathlib import Path
 from fault_scene import (
     LIMIT_S,
     SAMPLES,
+    VIEWS,
     NotHereError,
     Scene,
     has_no_crash,
@@ -244,7 +245,7 @@ def c_locale(scene: Scene) -> None:
 
 def _in_the_middle(scene: Scene, path: Path) -> subprocess.Popen[bytes]:
     """A report that has begun to read its only file."""
-    process = scene.begin("report", str(scene.traces), "--view", "all", "--format", "json")
+    process = scene.begin("report", str(scene.traces), "--view", VIEWS, "--format", "json")
     while process.poll() is None and not holds_open(process.pid, path):
         pass
     return process

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,7 +151,7 @@ class Server:
         self._log: list[str] = []
         assert process.stdout is not None
         assert process.stderr is not None
-        threading.Thread(target=self._log.extend, args=(process.stderr,), daemon=True).start()
+        threading.Thread(target=self._keep_log, args=(process.stderr,), daemon=True).start()
         address = None
         while address is None:
             line = process.stdout.readline()
@@ -159,6 +159,10 @@ class Server:
             address = re.search(r"http://[^/\s]*:(\d+)", line)
         self.port = int(address[1])
         threading.Thread(target=process.stdout.read, daemon=True).start()
+
+    def _keep_log(self, lines: Iterable[str]) -> None:
+        with suppress(ValueError):  # it is closed when the server ends
+            self._log.extend(lines)
 
     @property
     def log(self) -> str:
