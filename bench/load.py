@@ -3,8 +3,8 @@
 Makes runs of the samples in a temporary folder, starts ``torch-tb-profiler serve`` there, waits
 until every trace is parsed, then lets the clients ask (``load_mix.py``), some of which hang up,
 while an ``ingest`` fills the same cache. The questions of a client are the same in every window
-(a minute), so that windows compare: times by the questions that were answered in both. Memory is compared with the
-middle: values that are derived from a trace at the first question for them stay with it.
+(a minute), so that windows compare: times by the questions that were answered in both. Memory is
+compared with the middle: values that are derived from a trace at the first question for them stay.
 
     python bench/load.py --seconds 60      a look
     python bench/load.py --seconds 1200    twenty windows, as recorded in docs/safety.md
