@@ -37,6 +37,9 @@ from torch_tb_profiler.trace.model import Trace
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 SIZE, MANY = 40, 300
+FEWER = {"many_devices": 100, "many_device_processes": 100}
+"""Shapes of which less is many: every view looks at each device."""
+
 WORKERS = ("w0", "w1")
 QUESTIONS, ROUTES = 14, 10
 """How many are asked besides every view as it is."""
@@ -47,7 +50,7 @@ AS_COLUMNS = ("of_negative_length", "negative_times", "from_end_to_end", "at_one
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_of_a_file(shape: str, tmp_path: Path) -> None:
-    size = MANY if shape.startswith("many") else SIZE
+    size = FEWER.get(shape, MANY) if shape.startswith("many") else SIZE
     traces = {
         worker: _read(text_of(SHAPES[shape](size, Random(worker)), has_ranks=True))
         for worker in WORKERS
