@@ -30,7 +30,9 @@ import kineto_inputs  # noqa: F401 - adds its attacks
 import kineto_product_inputs  # noqa: F401
 import nsys_inputs  # noqa: F401
 import other_inputs  # noqa: F401
+import pftrace_inputs  # noqa: F401
 import pickle_inputs  # noqa: F401
+import text_inputs  # noqa: F401
 from figures import Figure, add_options, tell
 from processes import _Peak, environment
 from registry import ATTACKS, Attack

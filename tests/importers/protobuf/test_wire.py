@@ -214,11 +214,20 @@ def test_decimal_numbers_are_parsed_at_once(texts: list[str]) -> None:
 @given(st.lists(st.binary(max_size=400), max_size=8), st.binary(max_size=4))
 def test_spans_of_a_stream_of_messages(messages: list[bytes], rest: bytes) -> None:
     data = b"".join(field(1, each) for each in messages)
+    messages = [each for each in messages if each]
     starts, ends, at = message_spans(data, 0x0A)
     assert [data[a:b] for a, b in zip(starts, ends, strict=True)] == messages
     assert at == len(data)
     starts, ends, at = message_spans(data + b"\x12" + rest, 0x0A)
     assert (len(starts), at) == (len(messages), len(data))
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 65, 1023, 40_000])
+def test_empty_messages_are_skipped_together(count: int) -> None:
+    empty, more = b"\x0a\x00" * count, field(1, b"ab")
+    starts, ends, at = message_spans(empty + more + empty + b"\x0a", 0x0A)
+    assert (starts, ends) == ([2 * count + 2], [2 * count + 4])
+    assert at == 4 * count + 4
 
 
 def test_a_truncated_message_ends_the_stream() -> None:

@@ -233,8 +233,10 @@ def _counters(table: ColumnArrays, merger: PacketBatchMerger, rows: TrackTable) 
     """Counters; those without a name get that of their track."""
     name, series = table["name_code"], table["series_code"]
     nameless = np.flatnonzero(name < 0)
-    for track in np.unique(table["track"][nameless]).tolist():
-        on_track = nameless[table["track"][nameless] == track]
-        name[on_track] = merger.strings[rows.tracks[track].thread_name or UNNAMED]
-        series[on_track] = merger.strings[""]
+    if len(nameless):
+        tracks, inverse = np.unique(table["track"][nameless], return_inverse=True)
+        names = [rows.tracks[track].thread_name or UNNAMED for track in tracks.tolist()]
+        codes = np.array([merger.strings[each] for each in names], name.dtype)
+        name[nameless] = codes[inverse]
+        series[nameless] = merger.strings[""]
     return {column: table[column] for column in TABLE_COLUMNS["counters"]}

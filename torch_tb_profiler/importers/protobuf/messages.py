@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from torch_tb_profiler.importers.protobuf.varints import read_varint
 
+_RUNS = (1 << 14, 1 << 10, 1 << 6, 1 << 2)
+"""Numbers of messages that are compared at once."""
+
 
 def message_spans(data: bytes, tag: int) -> tuple[list[int], list[int], int]:
     """The leading length-delimited fields of ``data`` with a given one-byte tag.
 
     Returns:
-        Their starts and ends, and the offset of the first byte that is not part of such a field or
-        belongs to a truncated one; the length of ``data`` if there is none.
+        Starts and ends of those that are not empty, and the offset of the first byte that is not
+        part of such a field or belongs to a truncated one; the length of ``data`` if there is none.
     """
     starts: list[int] = []
     ends: list[int] = []
@@ -29,7 +32,21 @@ def message_spans(data: bytes, tag: int) -> tuple[list[int], list[int], int]:
         end = start + length
         if not start or end > size:
             break
+        if start == end:
+            at = _after_empty(data, at, start)
+            continue
         add_start(start)
         add_end(end)
         at = end
     return starts, ends, at
+
+
+def _after_empty(data: bytes, at: int, end: int) -> int:
+    """The offset after an empty message and others like it: a file of some kilobytes unpacks to
+    millions of them."""
+    message = data[at:end]
+    for count in _RUNS:
+        run = message * count
+        while data.startswith(run, end):
+            end += len(run)
+    return end
