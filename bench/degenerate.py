@@ -158,7 +158,7 @@ def _error(question: Callable[[], object]) -> str | None:
 def main() -> int:
     """Do what is asked for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *SHAPES], help="shapes; all if none")
+    parser.add_argument("names", nargs="*", metavar="SHAPE", help="some of them; all if none")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--views", action="store_true", help="the cost of each view")
     parser.add_argument("--ask", type=int, metavar="COUNT", help="ask everything of mixes")
@@ -167,6 +167,8 @@ def main() -> int:
     if given.ask:
         return 1 if ask(given.ask, given.seed) else 0
     names = given.names or list(SHAPES)
+    for name in set(names) - set(SHAPES):
+        parser.error(f"there is no shape {name!r}, only {', '.join(SHAPES)}")
     if given.views:
         for name in names:
             print(name, flush=True)

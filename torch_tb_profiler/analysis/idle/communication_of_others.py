@@ -70,7 +70,7 @@ def launched_behind_others(trace: Trace, gpu: int, idle: Gaps, launched: Interva
     return union_all(
         intersect(launched, _device_waits(trace).get(gpu, empty())),
         _select(launched, behind_event),
-        _while_others_communicate(trace, gpu, _select(launched, long)),
+        while_others_communicate(trace, gpu, _select(launched, long)),
     )
 
 
@@ -103,7 +103,7 @@ def late_for_communication(
     return union_all(
         intersect(by_cause[IdleCause.HOST], _host_collectives_on(trace, tracks)),
         intersect(without_operators, _host_collectives(trace)),
-        _while_others_communicate(trace, gpu, waiting),
+        while_others_communicate(trace, gpu, waiting),
     )
 
 
@@ -111,7 +111,7 @@ def _select(intervals: Intervals, rows: Bools) -> Intervals:
     return Intervals(intervals.start_ns[rows], intervals.end_ns[rows])
 
 
-def _while_others_communicate(trace: Trace, gpu: int, time: Intervals) -> Intervals:
+def while_others_communicate(trace: Trace, gpu: int, time: Intervals) -> Intervals:
     """The part of some time in which GPUs other than this one communicate."""
     some, several = _communication_of_devices(trace)
     own = _communication_by_device(trace).get(gpu, empty())
