@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from torch_tb_profiler.importers.recorder.journal import Header, JournalData
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import ABSENT, SLICE_COLUMNS, ColumnArrays, Int64, Track
+from torch_tb_profiler.trace.columns import ABSENT, SLICE_COLUMNS, ColumnArrays, Int32, Int64, Track
 
 MAIN = 0
 """Number of the main thread's track."""
@@ -28,18 +28,18 @@ ANNOTATION, LOADING = "user_annotation", "data_loading"
 STAGES = ("fetch", "transform", "collate")
 
 
-class SliceGroup(Struct, frozen=True):
+class SliceGroup(Struct, frozen=True, eq=False):
     """The values that slices added together have in common.
 
     Attributes:
         category: Their category.
         raw_category: Their raw category.
-        track: Number of their track.
+        track: Number of their track, or of the track of each.
     """
 
     category: Category
     raw_category: str
-    track: int = MAIN
+    track: int | Int32 = MAIN
 
 
 class SliceBuilder(Struct):
@@ -96,24 +96,35 @@ def build_slices(journal: JournalData, base_ns: int, code_of: Callable[[str], in
     _add_steps(builder, journal.frame("steps"))
     _add_waits(builder, journal)
     work = journal.frame("work")
-    by_worker = work.partition_by("loader", "worker", as_dict=True)
-    for (loader, worker), rows in sorted(
-        by_worker.items(), key=lambda item: _nulls_last_key(item[0])
-    ):
-        _add_work(builder, rows, _add_worker_track(builder, loader, worker))
+    workers = work.select("loader", "worker").unique().sort("loader", "worker", nulls_last=True)
+    tracks = [_add_worker_track(builder, *worker) for worker in workers.iter_rows()]
+    workers = workers.with_columns(pl.Series("track", tracks, pl.Int32))
+    rows = work.join(
+        workers, on=["loader", "worker"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    _add_work(builder, rows, rows["track"].to_numpy())
     return builder
 
 
 def _add_waits(builder: SliceBuilder, journal: JournalData) -> None:
     """Add the calls of data loader iterators, in which the program waits."""
-    batches = journal.frame("batches")
-    for (loader,), rows in batches.partition_by("loader", as_dict=True).items():
-        workers = journal.loaders.get(loader, {}).get("workers")
-        has_workers = rows["worker"].is_not_null().any() if workers is None else workers > 0
-        name = WAIT_NAME.format("MultiProcessing" if has_workers else "SingleProcess")
-        start, wait = _columns(rows, "start_ns", "wait_ns")
-        group = SliceGroup(Category.DATALOADER, ANNOTATION)
-        builder.add(group, builder.code_of(name), start, np.maximum(wait, 0))
+    loaders = {number: fields.get("workers") for number, fields in journal.loaders.items()}
+    workers = pl.DataFrame(
+        {"loader": list(loaders), "workers": list(loaders.values())},
+        {"loader": pl.Int64, "workers": pl.Int64},
+    )
+    batches = journal.frame("batches").join(workers, on="loader", how="left", maintain_order="left")
+    used = pl.col("worker").is_not_null().any().over("loader")
+    has_workers = pl.coalesce(pl.col("workers") > 0, used)
+    group = SliceGroup(Category.DATALOADER, ANNOTATION)
+    for rows, kind in (
+        (batches.filter(has_workers), "MultiProcessing"),
+        (batches.filter(~has_workers), "SingleProcess"),
+    ):
+        if rows.height:
+            start, wait = _columns(rows, "start_ns", "wait_ns")
+            name = builder.code_of(WAIT_NAME.format(kind))
+            builder.add(group, name, start, np.maximum(wait, 0))
 
 
 def _main_track(header: Header) -> Track:
@@ -148,20 +159,16 @@ def _add_worker_track(builder: SliceBuilder, loader: int | None, worker: int | N
     return len(builder.tracks) - 1
 
 
-def _add_work(builder: SliceBuilder, work: pl.DataFrame, track: int) -> None:
+def _add_work(builder: SliceBuilder, work: pl.DataFrame, track: Int32) -> None:
     """Add the stages of batches, one after the other."""
     (at,) = _columns(work, "start_ns")
     for stage in STAGES:
         (dur,) = _columns(work, f"{stage}_ns")
         dur = np.maximum(dur, 0)
         has_time = dur > 0
-        group = SliceGroup(Category.HOST_OTHER, LOADING, track)
+        group = SliceGroup(Category.HOST_OTHER, LOADING, track[has_time])
         builder.add(group, builder.code_of(stage), at[has_time], dur[has_time])
         at = at + dur
-
-
-def _nulls_last_key(key: tuple[Any, ...]) -> list[tuple[bool, int]]:
-    return [(each is None, each or 0) for each in key]
 
 
 def _columns(frame: pl.DataFrame, *columns: str) -> Sequence[Int64]:
