@@ -79,6 +79,9 @@ LIMITS: Mapping[str, Limit] = {
         0.5,
         "the rest is not read, noted as `reading_stopped`",
     ),
+    "line_bytes": _fixed(
+        "bytes of a line of a journal or table", 32 * MIB, "left out, noted as `line_left_out`"
+    ),
     "text_chars": _fixed("characters of a text", 262_144, "cut, noted as `text_cut`"),
     "all_text_chars": Limit(
         "characters of all names together",

@@ -143,6 +143,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "time that differs by more than 1 % from that of the timeline's tasks.",
     "ascend_kernel_unmatched": "Kernels that a table describes and that the timeline does not "
     "contain.",
+    "line_left_out": "Lines of a table longer than the limit were left out.",
     "ascend_both": "The folder holds a database and text files: the database was read.",
     "ascend_file_missing": "Files that such a folder usually has are missing, and so is their "
     "data.",

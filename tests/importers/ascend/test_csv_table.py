@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable, normal_header
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.columns import ABSENT
@@ -88,3 +89,13 @@ def test_matching_headers_are_returned_as_written() -> None:
     assert rows.headers_matching(re.compile(r"\w+_ratio|cube_\w+\(%\)")) == [
         "aic_mac_ratio", "cube_utilization(%)",
     ]  # fmt: skip
+
+
+def test_a_line_beyond_the_limit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "line_bytes=40")
+    data = b"Name,Duration(us)\nmm,5\n" + b"x" * 60 + b",6\nadd,7\n"
+    source = Source("a.csv", iter([data]))
+    table = CsvTable.read(source)
+    assert table.texts("Name").to_list() == ["mm", "add"]
+    assert table.numbers("duration").tolist() == [5, 7]
+    assert source.quality.counts["line_left_out"] == 1

@@ -46,6 +46,18 @@ def _line_by_line(text: str) -> pl.DataFrame:
     return pl.DataFrame(cells, schema=dict.fromkeys(headers, pl.String), orient="row")
 
 
+def _without_long_lines(data: bytes, source: Source) -> bytes:
+    """The text without lines that no row has, which would take many times their memory."""
+    most = source.budget.count("line_bytes")
+    if len(data) <= most:
+        return data
+    lines = data.split(b"\n")
+    fitting = [line for line in lines if len(line) <= most]
+    left_out = len(lines) - len(fitting)
+    source.quality.add("line_left_out", left_out, source.budget.described("line_bytes"))
+    return b"\n".join(fitting) if left_out else data
+
+
 class CsvTable:
     """The rows of a file.
 
@@ -72,6 +84,7 @@ class CsvTable:
         data = b"".join(source.unpacked())
         if not data.strip() or b"\0" in data[:4096]:
             raise ValueError("the file is empty or is not text")
+        data = _without_long_lines(data, source)
         try:
             frame = pl.read_csv(
                 io.BytesIO(data),

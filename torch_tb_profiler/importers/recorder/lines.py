@@ -8,12 +8,10 @@ from typing import Any
 
 import msgspec
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.trace.quality import QualityReport
 
 Block = dict[str, Any]
-
-MAX_LINE_BYTES = 32 << 20
-"""The recorder writes a line per second and kind; longer lines are damaged."""
 
 BLOCK_START = b'{"kind":'
 BLANK_BYTES = b" \t\r\n\0"
@@ -61,14 +59,15 @@ def _last_block(text: bytes) -> Block | None:
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """The lines without line ends, and whether each had one; lines longer than
-    :data:`MAX_LINE_BYTES` are cut. Of blank lines, of which a file of some kilobytes unpacks to
-    millions, a few remain."""
+    """The lines without line ends, and whether each had one; lines longer than the limit
+    ``line_bytes`` are cut: the recorder writes one per second and kind. Of blank lines, of which a
+    file of some kilobytes unpacks to millions, a few remain."""
+    most = UNLIMITED.count("line_bytes")
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:
         first, *more = _BLANK_LINES.sub(b"\n", chunk).split(b"\n")
-        if size <= MAX_LINE_BYTES:
+        if size <= most:
             parts.append(first)
             size += len(first)
         if more:

@@ -314,8 +314,8 @@ class Database:
             for each in columns
         )
         wide = max(1, max((each.position for each in stored), default=0) // COLUMNS_AT_ONCE)
-        beside = min(MOST_PAGES_PER_LEAF, self._file.pages // max(1, len(pages)))
-        step = max(1, PIECE_BYTES // max(wide, beside) // self._file.page_bytes)
+        ratio = min(MOST_PAGES_PER_LEAF, self._file.pages // max(1, len(pages)))
+        step = max(1, PIECE_BYTES // max(wide, ratio) // self._file.page_bytes)
         for first in range(0, len(pages), step):
             yield TablePiece(
                 self._file, name, pages[first : first + step], stored, _most_bytes(columns)

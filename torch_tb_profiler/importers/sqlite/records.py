@@ -143,11 +143,11 @@ class _Rows(Struct):
         for column in range(count):
             kinds, sizes = types.column(column)
             if column in wanted:
-                kept = sizes
+                read_sizes = sizes
                 if not is_constant(sizes) and len(sizes) and sizes.max() > most_bytes:
-                    kept = np.minimum(sizes, most_bytes)
-                cells[column] = ColumnCells(kinds, offset, kept)
-                sizes = kept if column == count - 1 else sizes
+                    read_sizes = np.minimum(sizes, most_bytes)
+                cells[column] = ColumnCells(kinds, offset, read_sizes)
+                sizes = read_sizes if column == count - 1 else sizes
             if not is_constant(sizes):
                 offset = offset + sizes
             elif sizes[0]:

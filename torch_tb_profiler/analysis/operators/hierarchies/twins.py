@@ -58,9 +58,9 @@ class Outlier(Struct, frozen=True):
 
 def class_name(name: str) -> str:
     """The name without the number at its end: ``Linear_3`` and ``Linear_17`` are of one class."""
-    numbered = name.rstrip(_AFTER)
-    stem = numbered.rstrip(_DIGITS)
-    return (stem.rstrip(_BEFORE) if len(stem) < len(numbered) else "") or name
+    opened = name.rstrip(_AFTER)
+    stem = opened.rstrip(_DIGITS)
+    return (stem.rstrip(_BEFORE) if len(stem) < len(opened) else "") or name
 
 
 def structures(nodes: Nodes) -> Int64:
