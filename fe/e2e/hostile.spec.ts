@@ -1,13 +1,13 @@
 /** Text of a trace is never markup: in no table, chart, tooltip, list or title of any view. */
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import type { Page } from "@playwright/test";
 
 import { expect, test } from "./fixtures";
 import { goTo, railOf } from "./pages";
-import { serve } from "./servers";
+import { python, serve } from "./servers";
 
 const EVIL = '<img src=x onerror="window.__pwned=1"><script>window.__pwned=1</script>';
 /** What is left of it where a name is shortened in the middle. */
@@ -128,5 +128,52 @@ test("hostile names stay text in every view", async ({ guarded: page }) => {
   await page.getByRole("treeitem", { name: /broken/ }).click();
   await expect(page.getByRole("alert")).toContainText(EVIL_NAME);
   await expectNoMarkup(page, "a failed file");
+  await server.stop();
+});
+
+/** Recordings in which everything that has a name has one of `tests/data/hostile_names.json`, and one of 20,000 characters. */
+const WRITE = `
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from tests.helpers.hostile_names import LONG_NAMES, NAMES, write_logdir
+write_logdir(Path(sys.argv[2]), [LONG_NAMES[1][:20_000], *NAMES], ["run", "=1+1;<b>"])
+`;
+
+/** What the page would be wider than the window for, and what is drawn far outside of it. */
+async function expectLayout(page: Page, where: string): Promise<void> {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(wide, `${where} is wider than the window`).toBeLessThanOrEqual(1);
+}
+
+test("no name of the list acts or breaks a page", async ({ guarded: page }) => {
+  test.setTimeout(120_000);
+  const logdir = mkdtempSync(join(tmpdir(), "profiler-names-"));
+  python(WRITE, resolve(import.meta.dirname, "../.."), logdir);
+  const server = await serve(logdir);
+  await page.goto(`${server.url}#run=run&names=recorded`);
+  await expect(railOf(page).getByRole("link", { name: "Operators" })).toBeVisible({ timeout: 60_000 });
+  for (const view of SHOWN) {
+    await goTo(page, view, TABS[view]);
+    await expect(page.locator("main [aria-busy=true]")).toHaveCount(0);
+    const closed = page.getByRole("button", { name: "Open row" });
+    if ((await closed.count()) > 0) await closed.first().click();
+    await expectNoMarkup(page, view);
+    await expectLayout(page, view);
+  }
+  for (const name of ["<script", "=HYPERLINK", "__proto__", "{{7*7}}", "\\x1b", "javascript:"]) {
+    await page.getByLabel("Find a name in every view").fill(name);
+    await expectNoMarkup(page, `the search for ${name}`);
+  }
+  await page.getByLabel("Find a name in every view").fill("");
+
+  // The report as a file, without the policy that keeps a browser from running anything in it.
+  const answer = () => page.request.get(`${server.url}api/report.html?run=run`);
+  await expect.poll(async () => (await answer()).status()).toBe(200);
+  await page.setContent((await (await answer()).text()).replace(/<meta http-equiv[^>]*>/, ""));
+  await expect(page.getByRole("heading", { level: 2 }).first()).toBeVisible();
+  expect(await page.locator("script, img, iframe, form, object, embed, link, base").count(), "markup in the report").toBe(0);
+  expect(await page.evaluate(() => (window as { __pwned?: number }).__pwned), "script ran in the report").toBeUndefined();
+  await expectLayout(page, "the report");
   await server.stop();
 });

@@ -168,7 +168,9 @@ def test_answers_of_the_server(logdir: Path) -> None:
         assert response.content_type == "text/csv; charset=utf-8"
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["Content-Disposition"] == "attachment; filename=kernels_kernels.csv"
-    assert Page(get(client, "/api/report").text).acting() == []
+    report = get(client, "/api/report.html")
+    assert report.status_code == 200
+    assert Page(report.text).acting() == []
     events = json.loads(get(client, "/api/perfetto").data)["traceEvents"]
     assert {event["name"] for event in events} >= set(RECORDED)
     for name in RECORDED:
