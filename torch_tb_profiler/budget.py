@@ -116,9 +116,9 @@ LIMITS: Mapping[str, Limit] = {
     ),
     "nested": Limit(
         "slices, each counted once per slice around it",
-        20_000_000,
-        2e9,
-        2.0,
+        5_000_000,
+        1e9,
+        0.5,
         "fewer levels are read, until it is met",
     ),
     "stack_frames": _fixed(
