@@ -56,13 +56,16 @@ def test_no_chunks_at_all() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("has_mark", [True, False])
 @pytest.mark.parametrize("size", [1, 5, 1000])
-def test_encodings_with_a_mark(encoding: str, size: int) -> None:
+def test_encodings_with_and_without_a_mark(encoding: str, has_mark: bool, size: int) -> None:
     text = (
         '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "é\U0001f600", "ts": 1, "dur": 2}]}'
     )
-    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    mark = "\ufeff" if encoding == "utf-16-be" and has_mark else ""
     data = (mark + text).encode(encoding)
+    if not has_mark and encoding != "utf-16-be":
+        data = text.encode("utf-16-le" if encoding == "utf-16" else "utf-8")
 
     columns = import_trace((data[at : at + size] for at in range(0, len(data), size)), name="x")
 

@@ -4,10 +4,15 @@ a Perfetto trace.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
+import io
+import lzma
 import pickle
 import sqlite3
+import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -106,3 +111,27 @@ def test_white_space_before_a_trace_of_any_length() -> None:
     assert import_trace([text], name="x").strings == ["a"]
     chunks = (text[at : at + 1000] for at in range(0, len(text), 1000))
     assert import_trace(chunks, name="x").strings == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("pack", "kind"),
+    [
+        (lzma.compress, "an xz archive"),
+        (bz2.compress, "a bzip2 archive"),
+        (lambda data: gzip.compress(gzip.compress(data)), "a gzip archive inside another"),
+        (lambda data: gzip.compress(_tar(data)), "a tar archive"),
+        (lambda data: data.decode().encode("utf-32"), "text in UTF-32"),
+    ],
+)
+def test_other_packings_of_a_trace_are_named(pack: Callable[[bytes], bytes], kind: str) -> None:
+    data = b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2}]}' * 20
+    assert f"is {kind};" in refusal_message(pack(data))
+
+
+def _tar(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        entry = tarfile.TarInfo("trace.json")
+        entry.size = len(data)
+        archive.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()

@@ -15,8 +15,16 @@ HTML_STARTS = (b"<!doctype", b"<html", b"<?xml", b"<head", b"<")
 KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
     (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\x1f\x8b", "a gzip archive inside another"),
+    (b"\x00\x00\xfe\xff", "text in UTF-32"),
+    (b"\xff\xfe\x00\x00", "text in UTF-32"),
     (b"\x80", "a pickle (a memory snapshot, perhaps)"),
 )
+
+TAR_MARK_AT = 257
 
 PERFETTO_PACKET = b"\x0a"
 """Tag of field 1, length-delimited, of ``perfetto.protos.Trace``: the only field of a file."""
@@ -98,6 +106,8 @@ def _protobuf_kind(head: bytes, name: str) -> str:
 
 
 def _kind(head: bytes) -> str:
+    if head[TAR_MARK_AT:].startswith(b"ustar"):
+        return "a tar archive"
     return next((label for magic, label in KNOWN_BINARIES if head.startswith(magic)), "not JSON")
 
 
