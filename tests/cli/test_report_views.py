@@ -38,6 +38,23 @@ def test_a_recording_that_no_view_shows_is_no_success(run: Run) -> None:
     assert "of which this is rank 0, in stage 0 (ranks 0, 1; auto_parallel)" in done.err
 
 
+def test_what_is_wrong_with_a_file_is_said_once(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pt.trace.json"
+    path.write_bytes(b"")
+    done = run("report", path, "--view", "all", "--format", "json")
+    assert done.code == 3
+    assert done.err.count("is empty") == 1
+
+
+def test_events_that_are_all_damaged_are_not_called_none(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pt.trace.json"
+    path.write_text('{"traceEvents": [{"ph": "X", "name": "a", "ts": "later", "dur": 1}]}')
+    done = run("report", path)
+    assert done.code == 3
+    assert "Events without a usable time stamp were left out." in done.err
+    assert "before anything ran" not in done.err
+
+
 def test_the_file_of_a_job_says_what_it_is_when_it_is_opened_alone(run: Run) -> None:
     file = DATA / "parallel_strategy" / "parallel_strategy_1.json"
     done = run("report", file)

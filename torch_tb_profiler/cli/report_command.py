@@ -121,6 +121,7 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
     """
     code, answered = DONE, 0
     shown_notes: set[str] = set()
+    shown_failures: dict[str, int] = {}
     prefetcher = Prefetcher(tasks)
     for number, task in enumerate(tasks):
         prefetcher.advance(number)
@@ -131,7 +132,10 @@ def answer_tasks(tasks: Sequence[Task], stems: Sequence[str], sink: Sink) -> int
         try:
             result = perform(task)
         except LoadingError as error:
-            code = max(code, print_failure(error))
+            # What is wrong with a file is wrong for each of its views.
+            if error.problem.message not in shown_failures:
+                shown_failures[error.problem.message] = print_failure(error)
+            code = max(code, shown_failures[error.problem.message])
             sink.add_error(error)
         else:
             if result is not None:

@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.quality import ISSUE_TEXTS
 from torch_tb_profiler.trace.side_tables import SIDE_TITLES
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
@@ -337,12 +338,19 @@ WITHOUT_EVENTS = (
 )
 """Side tables that the first line describes without any event."""
 
+DAMAGED_EVENTS = ("event_dropped", "event_without_time", "stray_text", "truncated")
+"""Issues that explain a recording without any event."""
+
 NO_EVENTS = "The recording contains no events: the profiler stopped before anything ran."
 
 
 def _missing(trace: Trace) -> str | None:
     if trace.slices.height or any(name in trace.side for name in WITHOUT_EVENTS):
         return None
+    damage = [issue for issue in DAMAGED_EVENTS if issue in trace.quality.counts]
+    if damage:
+        texts = " ".join(ISSUE_TEXTS[issue] for issue in damage)
+        return f"Nothing is left of the events of this recording. {texts}"
     if trace.side:
         contents = ", ".join(SIDE_TITLES[name] for name in trace.side)
         return f"The recording contains no events. Its files contain: {contents}."
