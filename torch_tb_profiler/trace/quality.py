@@ -20,6 +20,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "order, 1 us apart.",
     "snapshot_stacks_left_out": "Events whose call stack is not among the first distinct ones "
     "count without a stack.",
+    "snapshot_blocks_missing": "Devices of which events release more than the final blocks and "
+    "segments allow: some are not in the file. Totals over time count the least that is missing.",
     "trailing_data": "Text after the end of the first JSON document was ignored.",
     "trailing_comma": "An extra comma was skipped.",
     "stray_text": "Text between the events that is not an event was skipped.",

@@ -37,6 +37,22 @@ def test_totals_are_what_was_in_use(ring: int | None, protocol: int) -> None:
     assert (events["time_ns"] + trace.meta.base_ns == np.array(times) * 1000).all()
 
 
+@pytest.mark.parametrize("lost", ["blocks", "segments"])
+def test_totals_that_would_be_below_zero_count_what_the_file_lacks(lost: str) -> None:
+    snapshot, states = simulated(5, events=400)
+    whole = trace_of(pickle.dumps(snapshot, 4)).side["snapshot_events"].frame
+    for segment in snapshot["segments"]:
+        segment["blocks"] = []
+    if lost == "segments":
+        snapshot["segments"] = []
+    trace = trace_of(pickle.dumps(snapshot, 4))
+    events = trace.side["snapshot_events"].frame
+    assert trace.quality.counts["snapshot_blocks_missing"] == 1
+    # The recording begins with nothing, so what is missing follows from the events alone.
+    assert events["allocated_bytes"].to_list() == [sum(state.values()) for state in states[0]]
+    assert events["reserved_bytes"].to_list() == whole["reserved_bytes"].to_list()
+
+
 def test_allocations_are_memory_events() -> None:
     snapshot, _ = simulated(2, events=200)
     trace = trace_of(pickle.dumps(snapshot, 4))

@@ -41,6 +41,7 @@ class DeviceEvents(Struct, frozen=True):
         devices: The devices with events, in order.
         track: Per event, the index of its device in ``devices``.
         has_times: Whether the events have times.
+        lifted: Devices whose totals are higher than their final blocks and segments say.
         end_ns: Time of the last event.
     """
 
@@ -48,6 +49,7 @@ class DeviceEvents(Struct, frozen=True):
     devices: list[int]
     track: Int32
     has_times: bool
+    lifted: int
     end_ns: int
 
     @property
@@ -62,7 +64,8 @@ def events_of(
     """Build the events of all devices.
 
     The totals are anchored at the final state of the segments and computed backwards, so that
-    memory allocated before the first recorded event is included.
+    memory allocated before the first recorded event is included. Where that leads below zero the
+    file lacks blocks or segments: the least that the events say is added.
 
     Args:
         traces: Device → its list in the file.
@@ -87,10 +90,10 @@ def events_of(
     blocks = with_traced_bytes(blocks, device, address, action, size)
     in_use = blocks.filter(pl.col("state") != "inactive")
     final = {"allocated": _sums(in_use, "traced_bytes"), "reserved": _sums(segments, "total_bytes")}
-    totals = {
-        name: _running_totals(sign[action], size, ends, count, final[name])
-        for name, sign in (("allocated", _ALLOCATED), ("reserved", _RESERVED))
-    }
+    totals, lifted = {}, set()
+    for name, sign in (("allocated", _ALLOCATED), ("reserved", _RESERVED)):
+        totals[name], devices_lifted = _running_totals(sign[action], size, ends, count, final[name])
+        lifted |= devices_lifted
     stream = _select(entries.stream, order)
     free, addresses = _split_ooms(action, address)
     columns: dict[str, pl.Series | np.ndarray[Any, Any]] = {
@@ -108,7 +111,7 @@ def events_of(
     frame = pl.DataFrame(columns, SIDE_SCHEMAS["snapshot_events"])
     track = _repeated(range(len(devices)), count)
     end_ns = int(times.max()) if len(times) else 0
-    return DeviceEvents(frame, devices, track, has_times, end_ns), base_ns, blocks
+    return DeviceEvents(frame, devices, track, has_times, len(lifted), end_ns), base_ns, blocks
 
 
 def _repeated(values: Iterable[int], count: Int64) -> Int32:
@@ -221,15 +224,25 @@ def _sums(frame: pl.DataFrame, column: str) -> dict[int, int]:
 
 def _running_totals(
     sign: Int8, size: Int64, ends: dict[int, int], count: Int64, final: dict[int, int]
-) -> Int64:
-    """The total after each event; the last one of each device equals its final total."""
+) -> tuple[Int64, set[int]]:
+    """The total after each event, and the devices whose totals are lifted.
+
+    The last total of a device equals its final one; lifted, it is as much higher as no total is
+    below zero.
+    """
+    lifted = set()
     total: Int64 = sign * size
     total[size == ABSENT] = 0
     for (device, end), length in zip(ends.items(), count.tolist(), strict=True):
         part = total[end - length : end]
+        first = int(part[0])
         np.cumsum(part, out=part)
         part += final.get(device, 0) - int(part[-1])
-    return total
+        lowest = min(int(part.min()), int(part[0]) - first)
+        if lowest < 0:
+            part -= lowest
+            lifted.add(device)
+    return total, lifted
 
 
 def _nullable(values: Int64) -> pl.Series:

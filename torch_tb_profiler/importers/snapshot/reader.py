@@ -155,6 +155,7 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine, budget: Budget) -
     }
     columns.side = tuple(SideTable(name, "the snapshot", frames[name]) for name in frames)
     columns.quality.add("snapshot_without_times", int(not events.has_times and events.size > 0))
+    columns.quality.add("snapshot_blocks_missing", events.lifted)
     example = budget.described("memory_stacks")
     columns.quality.add("snapshot_stacks_left_out", stacks.left_out, example)
     return columns

@@ -24,7 +24,14 @@ from torch_tb_profiler.views.snapshot.segments import blocks_table, devices_tabl
 from torch_tb_profiler.views.snapshot_sentence import snapshot_sentence
 from torch_tb_profiler.views.spec import ViewSpec
 
-ISSUES = frozenset({"truncated", "snapshot_without_times", "snapshot_stacks_left_out"})
+ISSUES = frozenset(
+    {
+        "truncated",
+        "snapshot_without_times",
+        "snapshot_stacks_left_out",
+        "snapshot_blocks_missing",
+    }
+)
 NO_SNAPSHOT = (
     "The recording is not a memory snapshot. torch.cuda.memory._dump_snapshot(PATH) writes one "
     "after torch.cuda.memory._record_memory_history()."
