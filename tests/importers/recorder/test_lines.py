@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 from torch_tb_profiler.importers.recorder.lines import split_lines
@@ -19,3 +20,12 @@ def test_blank_lines_are_left_out_and_others_stay() -> None:
 
 def test_few_of_many_blank_lines_remain() -> None:
     assert len(list(split_lines([b"a", b"\n" * 100_000, b" \n" * 100_000, b"b"]))) < 10
+
+
+def test_a_hole_in_a_file_ends_it_and_a_long_line_does_not() -> None:
+    holes = iter([bytes(1 << 20)] * 1000)
+    (first, _), (hole, is_ended) = split_lines(itertools.chain([b"a\n"], holes))
+    assert (first, set(hole), is_ended) == (b"a", {0}, False)
+    assert len(list(holes)) > 900
+    long = [b"x" * (1 << 20)] * 40
+    assert [line[:1] for line, _ in split_lines([*long, b"", b"\nb"])] == [b"x", b"b"]

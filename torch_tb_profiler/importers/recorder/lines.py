@@ -61,7 +61,8 @@ def _last_block(text: bytes) -> Block | None:
 def split_lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     """The lines without line ends, and whether each had one; lines longer than the limit
     ``line_bytes`` are cut: the recorder writes one per second and kind. Of blank lines, of which a
-    file of some kilobytes unpacks to millions, a few remain."""
+    file of some kilobytes unpacks to millions, a few remain. A line that long which goes on with
+    NUL bytes is the last: a file with a hole is as long as its owner likes."""
     most = UNLIMITED.count("line_bytes")
     parts: list[bytes] = []
     size = 0
@@ -70,6 +71,8 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         if size <= most:
             parts.append(first)
             size += len(first)
+        elif chunk and not more and chunk == bytes(len(chunk)):
+            break
         if more:
             yield b"".join(parts), True
             *whole, last = more
