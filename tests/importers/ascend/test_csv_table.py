@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 
 import pytest
 
 from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable, normal_header
+from torch_tb_profiler.importers.ascend.summaries import collectives, links
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.trace.columns import ABSENT
 
@@ -99,3 +101,25 @@ def test_a_line_beyond_the_limit_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     assert table.texts("Name").to_list() == ["mm", "add"]
     assert table.numbers("duration").tolist() == [5, 7]
     assert source.quality.counts["line_left_out"] == 1
+
+
+def test_numbers_that_no_float_holds_are_unknown() -> None:
+    read = table("a,b\n1,1e308\n2,inf\n3,1e400\n4,-2.5\n").numbers("b")
+    assert [str(number) for number in read] == ["nan", "nan", "nan", "-2.5"]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [10**400, -(10**400), 1e308, math.inf, math.nan],
+    ids=["1e400", "-1e400", "1e308", "inf", "nan"],
+)
+def test_so_are_those_of_collectives_and_links(number: float) -> None:
+    times = {"Start Timestamp(us)": number, "Elapse Time(ms)": number, "Wait Time(ms)": 2.0}
+    step = {"collective": {"allReduce@1": {"Communication Time Info": times}}}
+    side = collectives({"step1": step}, "communication.json")
+    assert side is not None
+    (row,) = side.frame.iter_rows(named=True)
+    assert (row["start_us"], row["elapse_us"], row["wait_us"]) == (None, None, 2000.0)
+    sent = {"Transit Size(MB)": number, "Bandwidth(GB/s)": 3.0}
+    (link,) = links({"step1": {"collective": {"allReduce@1": {"0-1": sent}}}})
+    assert (link["size_bytes"], link["bandwidth_gbps"]) == (None, 3.0)

@@ -20,6 +20,9 @@ from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 UNIT = re.compile(r"\((?:us|ms|s|ns|kb|mb|gb|%|mb/s|gb/s|byte)\)$")
 NON_ALPHANUMERIC = re.compile(r"[^0-9a-z]")
 NULL_TEXTS = ("", "N/A", "NA", "null", "None")
+MAX_NUMBER = 1e290
+"""Times any factor of a unit it is finite."""
+
 DECIMAL_US = r"^\s*(\d{1,16})(?:\.(\d{1,3})\d*)?\s*$"
 
 
@@ -113,10 +116,11 @@ class CsvTable:
         return pl.Series([None] * self.height, dtype=pl.String)
 
     def numbers(self, *spellings: str) -> Float64:
-        """The same column as numbers; NaN where a text is not a number."""
+        """The same column as numbers; NaN where a text is not a number, or is one that no factor of
+        a unit leaves finite."""
         cast = self.texts(*spellings).cast(pl.Float64, strict=False)
         numbers: Float64 = cast.fill_null(np.nan).to_numpy().astype(np.float64)
-        return numbers
+        return np.where(np.abs(numbers) < MAX_NUMBER, numbers, np.nan)
 
     def amounts(self, *spellings: str) -> pl.Series:
         """The same column as finite numbers; null where a text is not one."""

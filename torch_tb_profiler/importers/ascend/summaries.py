@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from torch_tb_profiler.importers.ascend.csv_table import CsvTable
+from torch_tb_profiler.importers.ascend.csv_table import MAX_NUMBER, CsvTable
 from torch_tb_profiler.importers.ascend.kernels import unit_labels
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
@@ -199,7 +199,7 @@ def _text(value: Any) -> str | None:
 
 def _number(value: Any) -> float | None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    return float(value) if is_number and abs(value) < MAX_NUMBER else None
 
 
 def _scaled(value: Any, factor: float) -> float | None:
