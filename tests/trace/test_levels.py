@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -106,3 +107,24 @@ def test_the_number_of_levels_follows_from_how_much_is_nested(
     (example,) = built.quality.examples["levels_left_out"]
     assert "deeper than 5 levels" in example
     assert "nested=" in example
+
+
+@pytest.mark.parametrize("around", [annotation, frame])
+def test_calls_and_work_count_in_all_slices_around_them(
+    monkeypatch: pytest.MonkeyPatch, around: Callable[..., Event]
+) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "nested=200")
+    outer = [around(f"level{level}", level, 1000 - 2 * level) for level in range(20)]
+    launched: list[Event] = []
+    for number in range(20):
+        at = 100 + 10 * number
+        launched += [
+            op("aten::mm", at, 6, ext=number + 1),
+            call("cudaLaunchKernel", at + 1, 2, corr=number + 1),
+            kernel("gemm", at + 3, 4, corr=number + 1),
+        ]
+    built = trace([*outer, *launched])
+    levels = [built.text(code) or "" for code in built.slices["name_code"].to_list()]
+    assert sum(name.startswith("level") for name in levels) <= 5
+    assert levels.count("gemm") == levels.count("aten::mm") == 20
+    assert built.quality.counts["levels_left_out"] >= 15

@@ -73,6 +73,15 @@ class _Structure(Struct, frozen=True):
         """How slices of hosts are nested, and ranges on devices."""
         return self.nodes, self.frames, self.links.calls.within, self.ranges
 
+    def contents(self) -> Int64:
+        """The innermost node around each call and each work's launch, and the innermost frame
+        around each node and call."""
+        calls, work = self.links.calls, self.links.work
+        on_host = np.concatenate((self.nodes.ids, calls.ids))
+        track, start_ns = self.slices.track[on_host], self.slices.start_ns[on_host]
+        around = self.frames.innermost(track, start_ns)
+        return np.concatenate((calls.enclosing, work.node, around))
+
 
 def build_trace(events: EventColumns) -> Trace:
     """Build the trace of an importer's events. ``events`` is consumed: its tables are taken out.
@@ -85,7 +94,7 @@ def build_trace(events: EventColumns) -> Trace:
     limit_times(events, quality)
     slices = order_slices(events)
     tracks, locations, structure = _structure(events, slices, quality)
-    deep = deep_slices(structure.forests, len(slices.start_ns), events.budget)
+    deep = deep_slices(structure.forests, len(slices.start_ns), events.budget, structure.contents)
     if deep is not None:
         quality = QualityReport()
         quality.merge(events.quality)

@@ -7,7 +7,7 @@ out, so that the innermost ones, which hold the work, remain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from msgspec import Struct
@@ -33,13 +33,20 @@ class DeepSlices(Struct, frozen=True, eq=False):
     limit: str
 
 
-def deep_slices(forests: Iterable[Forest], slice_count: int, budget: Budget) -> DeepSlices | None:
+def deep_slices(
+    forests: Iterable[Forest],
+    slice_count: int,
+    budget: Budget,
+    contents: Callable[[], Int64] | None = None,
+) -> DeepSlices | None:
     """What to leave out so that a trace keeps within its budget; None if it does.
 
     Args:
         forests: How slices are nested.
         slice_count: How many slices there are.
         budget: The limits ``levels`` and ``nested``.
+        contents: Makes the innermost slice around each of what is in none of the forests, but is
+            counted in all slices around it; -1 for none. Called only where the trace is deep.
     """
     forests = [forest for forest in forests if len(forest.ids)]
     deepest = max((int(forest.depth.max()) for forest in forests), default=0)
@@ -50,11 +57,16 @@ def deep_slices(forests: Iterable[Forest], slice_count: int, budget: Budget) -> 
         is_parent[forest.parent[forest.parent >= 0]] = True
     outer, innermost = (
         sum(
-            np.bincount(forest.depth[is_parent[forest.ids] == wanted], minlength=deepest + 1)
+            np.bincount(forest.depth[is_parent[forest.ids] == wanted], minlength=deepest + 2)
             for forest in forests
         )
         for wanted in (True, False)
     )
+    if contents is not None:
+        depth = np.full(slice_count + 1, -1)
+        for forest in forests:
+            depth[forest.ids] = forest.depth
+        innermost = innermost + np.bincount(depth[contents()] + 1, minlength=deepest + 2)
     nested = _nested(np.asarray(outer), np.asarray(innermost))
     within = int(np.searchsorted(nested, budget.limit("nested"), "right"))
     levels = max(1, min(within, budget.count("levels")))
