@@ -55,7 +55,7 @@ LIMITS: Mapping[str, Limit] = {
         "seconds of CPU time to read it",
         5.0,
         24 * 3600.0,
-        1e-6,
+        0.5e-6,
         "the rest is not read, noted as `reading_stopped`",
     ),
     "objects": Limit(
