@@ -109,6 +109,11 @@ LIMITS: Mapping[str, Limit] = {
         10_000,
         "those with the fewest slices are left out, noted as `tracks_left_out`",
     ),
+    "loaders": _fixed(
+        "data loaders of a journal",
+        1000,
+        "those with the fewest batches are left out, noted as `loaders_left_out`",
+    ),
     "levels": _fixed(
         "levels of slices inside one another",
         1000,

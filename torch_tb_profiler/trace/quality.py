@@ -134,6 +134,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "as #, or they are '(other names)'. Their times are right.",
     "tracks_left_out": "Threads and streams beyond the limit were left out, those with the fewest "
     "events first; what is on the others is right.",
+    "loaders_left_out": "Data loaders beyond the limit were left out, those with the fewest "
+    "batches first; what is said of the others is right.",
     "levels_left_out": "Slices nested deeper than the limit that contain others were left out: "
     "their time counts for the slice around them. What is above is right.",
     "stacks_cut": "Call stacks with more frames than the limit were cut: the outermost frames are "

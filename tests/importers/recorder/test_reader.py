@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.recorder import START_NS, Run, blocks_of, journal_columns, steps_of, text_of
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.recorder.journal import ProfilerWindow
 from torch_tb_profiler.importers.recorder.side_tables import overlaps_any
@@ -289,3 +290,25 @@ def test_a_step_is_traced_if_any_window_overlaps_it(
         for start, end in steps
     ]
     assert overlaps_any(starts, ends, known_windows).tolist() == expected
+
+
+def test_loaders_with_the_fewest_batches_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {7: 3, 1: 1, 4: 5, 2: 1, 9: 2}
+    batches = [
+        {
+            "kind": "batches", "phase": "train", "loader": loader, "batch": list(range(size)),
+            "start_ns": [START_NS + loader * 100 + at for at in range(size)], "wait_ns": [1] * size,
+        }
+        for loader, size in sizes.items()
+    ]  # fmt: skip
+    work = [
+        {**block, "kind": "work", "worker": 0, "fetch_ns": block["wait_ns"]} for block in batches
+    ]
+    known = [{"kind": "loader", "loader": loader, "workers": 1} for loader in (1, 4, 5)]
+    monkeypatch.setenv(LIMITS_VARIABLE, "loaders=3")
+    columns = journal_columns([*known, *batches, *work])
+    for name in ("loader_batches", "loader_work"):
+        assert Counter(side(columns, name)["loader"].to_list()) == {4: 5, 7: 3, 9: 2}
+    assert side(columns, "loaders")["loader"].to_list() == [4]
+    assert columns.quality.counts["loaders_left_out"] == 3
+    assert "loaders=NUMBER" in columns.quality.examples["loaders_left_out"][0]

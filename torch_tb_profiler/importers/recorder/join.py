@@ -37,7 +37,7 @@ def join_journal(columns: EventColumns, blocks: Sequence[dict[str, Any]]) -> Non
         columns: The trace, changed in place.
         blocks: Blocks of a journal; they may be damaged.
     """
-    journal = JournalData.empty(columns.quality)
+    journal = JournalData.empty(columns.quality, columns.budget)
     journal.add_blocks(blocks)
     base_ns = columns.base_ns or journal.first_ns()
     texts = StringCodes(columns.strings)

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from msgspec import Struct, field
 
+from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers.recorder.rows import ROW_SCHEMAS, RowCollector
 from torch_tb_profiler.importers.recorder.samples import SampleCollector
 from torch_tb_profiler.importers.recorder.values import COUNT, INVALID_VALUE, TIME, flag, text
@@ -17,7 +18,6 @@ from torch_tb_profiler.trace.quality import QualityReport
 IGNORED_KINDS = frozenset({"cost"})
 """Kinds of blocks that are not used."""
 
-MAX_LOADERS = 10_000
 MAX_REASONS = 1000
 MAX_WINDOWS = 100_000
 
@@ -52,6 +52,7 @@ class JournalData(Struct):
 
     Attributes:
         quality: Issues of the data.
+        budget: The limits of the file.
         rows: Kind of block → its rows.
         samples: The samples.
         header: The first header; None without one.
@@ -66,6 +67,7 @@ class JournalData(Struct):
     """
 
     quality: QualityReport
+    budget: Budget
     rows: dict[str, RowCollector]
     samples: SampleCollector
     header: Header | None = None
@@ -79,10 +81,10 @@ class JournalData(Struct):
     blocks: int = 0
 
     @classmethod
-    def empty(cls, quality: QualityReport) -> JournalData:
+    def empty(cls, quality: QualityReport, budget: Budget) -> JournalData:
         """Without a block; issues of those to come are counted in ``quality``."""
         rows = {kind: RowCollector(spec, quality) for kind, spec in ROW_SCHEMAS.items()}
-        return cls(quality, rows, SampleCollector(quality))
+        return cls(quality, budget, rows, SampleCollector(quality))
 
     def add_blocks(self, blocks: Iterable[Mapping[str, Any]]) -> None:
         """Add blocks; damaged and unknown ones are counted."""
@@ -93,6 +95,25 @@ class JournalData(Struct):
                 self.blocks += 1
             elif not (isinstance(kind, str) and kind in IGNORED_KINDS):
                 self.quality.add("journal_unknown")
+        self._limit_loaders()
+
+    def _limit_loaders(self) -> None:
+        """Leave out the data loaders with the fewest batches: views sum up each by itself."""
+        limit = self.budget.count("loaders")
+        counts = (self.rows[kind].frame()["loader"].value_counts() for kind in ("batches", "work"))
+        numbers = pl.DataFrame({"loader": list(self.loaders)}, {"loader": pl.Int64})
+        known = pl.concat([*counts, numbers.with_columns(count=pl.lit(0, pl.UInt32))])
+        loaders = known.group_by("loader", maintain_order=True).sum().drop_nulls("loader")
+        if loaders.height <= limit:
+            return
+        remaining = loaders.sort("count", descending=True, maintain_order=True)["loader"][:limit]
+        for kind in ("batches", "work"):
+            self.rows[kind].keep_loaders(remaining)
+        chosen = set(remaining.to_list())
+        self.loaders = {number: each for number, each in self.loaders.items() if number in chosen}
+        self.quality.add(
+            "loaders_left_out", loaders.height - limit, self.budget.described("loaders")
+        )
 
     def frame(self, kind: str) -> pl.DataFrame:
         """The rows of ``"steps"``, ``"batches"`` or ``"work"``, by start; times since 1970."""
@@ -138,7 +159,7 @@ def _missing(journal: JournalData, block: dict[str, Any]) -> None:
 def _loader(journal: JournalData, block: dict[str, Any]) -> None:
     quality = journal.quality
     number = COUNT.validate(block.get("loader"), quality)
-    if number is None or len(journal.loaders) >= MAX_LOADERS:
+    if number is None:
         quality.add("side_row_left_out")
         return
     journal.loaders[number] = {

@@ -33,7 +33,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         UnpackLimitError: it unpacks too far.
     """
     assert isinstance(source, Source), "journals are files"
-    journal = JournalData.empty(QualityReport())
+    journal = JournalData.empty(QualityReport(), source.budget)
     with closing(source.unpacked()) as unpacked:
         chunks = _with_progress(unpacked, lambda: reading.progress(source.taken_bytes))
         journal.add_blocks(parse_blocks(utf8(chunks, journal.quality), journal.quality))

@@ -137,6 +137,11 @@ class RowCollector(Struct):
             self._frames, self._is_in_order = [rows], True
         return self._frames[0]
 
+    def keep_loaders(self, loaders: pl.Series) -> None:
+        """Leave out the rows of other loaders than these; those of no loader stay."""
+        is_selected = pl.col("loader").is_null() | pl.col("loader").is_in(loaders.implode())
+        self._frames = [self.frame().filter(is_selected)]
+
     def _shared(self, block: dict[str, Any]) -> dict[str, Any] | None:
         """The fields that all rows of a block share; None if one is invalid."""
         shared: dict[str, Any] = {}

@@ -78,10 +78,11 @@ def started_late(batches: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
     Who waits for workers that run waits for work that was begun before."""
     begun = (
         work.filter(pl.col("worker").is_not_null() & pl.col("fetch_us").is_not_null())
-        .select("loader", "batch", begun_us="start_us")
-        .unique(("loader", "batch"), keep="first")
+        .select("loader", "batch", "phase", begun_us="start_us")
+        .unique(("loader", "batch", "phase"), keep="first")
     )
-    joined = batches.join(begun, on=["loader", "batch"], how="left", maintain_order="left")
+    keys = ["loader", "batch", "phase"]
+    joined = batches.join(begun, on=keys, how="left", maintain_order="left")
     late = pl.when(pl.col("begun_us") > pl.col("start_us")).then("wait_us").otherwise(0.0)
     late_us: pl.Series = joined.select(late.alias("late_us"))["late_us"]
     return late_us

@@ -188,40 +188,62 @@ def loadings(trace: Trace, selection: Selection) -> list[Loading]:
     if batches.is_empty():
         return []
     work = work_of(trace, batches)
+    batches = _with_parts(batches, work)
+    rows = batches.partition_by("phase", "loader", as_dict=True)
+    worked = work.partition_by("phase", "loader", as_dict=True)
     settings = trace.side.get("loaders")
     known: dict[int, dict[str, Any]] = {}
     for row in () if settings is None else settings.frame.rows(named=True):
         known.setdefault(row["loader"], row)
-    keys = batches.select("phase", "loader").unique().rows()
+    machine = _Machine(*_cores(trace), _process_mean(trace, "CPU"))
     results = []
-    for phase, loader in sorted(keys, key=lambda key: (key[0] != TRAIN, key[1])):
-        mine = {"loader": loader, "phase": phase}
-        rows, worked = batches.filter(**mine), work.filter(**mine)
-        results.append(_loading(trace, rows, worked, known.get(loader, {}), len(known)))
+    for key in sorted(rows, key=lambda key: (key[0] != TRAIN, key[1])):
+        loader = int(key[1])
+        cpu_pct = _worker_cpu(trace, loader, only=len(known) <= 1)
+        mine = worked.get(key, work.clear())
+        results.append(_loading(rows[key], mine, known.get(loader, {}), machine, cpu_pct))
     return results
 
 
+class _Machine(Struct, frozen=True):
+    cores: int | None
+    idle_cores: float | None
+    process_pct: float | None
+
+
+def _with_parts(batches: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
+    """Batches with what the sums of a loader are made of, for all loaders at once."""
+    share = pl.col("wait_us") >= pl.col("period_us") * (data_loading().waited_pct / 100)
+    is_queued = pl.col("capacity") > 0
+    rows: pl.DataFrame = batches.with_columns(late_us=started_late(batches, work)).with_columns(
+        steady_us=pl.col("wait_us") - pl.col("late_us"),
+        is_waited=share & (pl.col("wait_us") > 0),
+        fill=pl.when(is_queued).then(pl.col("ready") / pl.col("capacity")),
+    )
+    return rows
+
+
 def _loading(
-    trace: Trace, rows: pl.DataFrame, work: pl.DataFrame, settings: dict[str, Any], loaders: int
+    rows: pl.DataFrame,
+    work: pl.DataFrame,
+    settings: dict[str, Any],
+    machine: _Machine,
+    cpu_pct: float | None,
 ) -> Loading:
-    loader, phase = rows["loader"][0], rows["phase"][0]
     wait = times_of(rows["wait_us"])
     assert wait is not None  # rows without a wait are left out
-    rows = rows.with_columns(late_us=started_late(rows, work))
-    rows = rows.with_columns(steady_us=pl.col("wait_us") - pl.col("late_us"))
-    timed = rows.filter(pl.col("period_us").is_not_null())
+    timed = rows.filter(rows["period_us"].is_not_null())
     if timed.is_empty():  # of a batch alone nobody knows what came after it
-        timed = rows.with_columns(period_us="wait_us")
-    waited = rows.filter(pl.col("ready").is_not_null())
+        timed = rows.with_columns(period_us=rows["wait_us"])
+    waited = rows.filter(rows["ready"].is_not_null())
     steady_us = float(waited["steady_us"].sum())
-    ready_wait_us = float(waited.filter(pl.col("ready") > 0)["steady_us"].sum())
-    fill = waited.filter(pl.col("capacity") > 0).select(pl.col("ready") / pl.col("capacity"))
-    stages = {name: times_of(work[f"{name}_us"]) for name in WORK}
-    share = pl.col("wait_us") >= pl.col("period_us") * (data_loading().waited_pct / 100)
-    cores, idle_cores = _cores(trace)
+    ready_wait_us = float(waited["steady_us"].filter(waited["ready"] > 0).sum())
+    fill = waited["fill"].drop_nulls()
+    empty = int((waited["ready"] == 0).sum())
+    stages = {name: times_of(work[f"{name}_us"]) for name in WORK} if work.height else {}
     return Loading(
-        loader=loader,
-        phase=phase,
+        loader=rows["loader"][0],
+        phase=rows["phase"][0],
         settings=settings,
         batches=rows.height,
         samples=None if rows["samples"].null_count() else int(rows["samples"].sum()),
@@ -230,16 +252,16 @@ def _loading(
         waiting_us=float(timed["wait_us"].sum()),
         wait=wait,
         start_us=float(timed["late_us"].sum()),
-        waited=rows.filter(share & (pl.col("wait_us") > 0)).height,
+        waited=int(rows["is_waited"].sum()),
         capacity=rows["capacity"].max(),  # type: ignore[arg-type]
-        empty_pct=waited.filter(ready=0).height / waited.height * 100 if waited.height else None,
-        fill_pct=float(np.mean(fill.to_numpy())) * 100 if fill.height else None,
+        empty_pct=empty / waited.height * 100 if waited.height else None,
+        fill_pct=float(np.mean(fill.to_numpy())) * 100 if len(fill) else None,
         ready_wait_pct=ready_wait_us / steady_us * 100 if steady_us else None,
         stages={name: times for name, times in stages.items() if times is not None},
-        cpu_pct=_worker_cpu(trace, loader, only=loaders <= 1),
-        process_pct=_process_mean(trace, "CPU"),
-        cores=cores,
-        idle_cores=idle_cores,
+        cpu_pct=cpu_pct,
+        process_pct=machine.process_pct,
+        cores=machine.cores,
+        idle_cores=machine.idle_cores,
     )
 
 
