@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.knowledge.kernel_names import short_names
+from torch_tb_profiler.knowledge.kernel_names import ALL_CHARS, reading, short_names
 from torch_tb_profiler.knowledge.kernel_names.plain import READABLE_CHARS
 
 DATA = Path(__file__).parents[1] / "data"
@@ -155,3 +155,20 @@ def test_long_names_are_bounded(piece: str) -> None:
     assert len(short_names([name])[name]) <= LONGEST
     others = [name + str(number) for number in range(3)]
     assert len(set(short_names(others).values())) == 3
+
+
+def test_of_too_many_long_names_less_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    findall = reading.TOKEN.findall
+
+    class Counted:
+        def findall(self, text: str) -> list[str]:
+            read.append(len(text))
+            return findall(text)
+
+    monkeypatch.setattr(reading, "TOKEN", Counted())
+    names = [f"void f{number}<{'g<' * 4000}{number}>" for number in range(1500)]
+    shorts = short_names(names)
+    assert len(set(shorts.values())) == len(names)
+    assert max(read) < 8000
+    assert sum(read) <= ALL_CHARS, "each is read once: of so many equal forms none is compared"

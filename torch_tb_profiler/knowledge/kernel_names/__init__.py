@@ -12,11 +12,16 @@ from functools import lru_cache
 from torch_tb_profiler.knowledge.demangling import demangled, identifiers
 from torch_tb_profiler.knowledge.kernel_names.disambiguate import disambiguate
 from torch_tb_profiler.knowledge.kernel_names.plain import cut, plain_name
-from torch_tb_profiler.knowledge.kernel_names.reading import KernelNameReader
+from torch_tb_profiler.knowledge.kernel_names.reading import MAX_CHARS, KernelNameReader
 from torch_tb_profiler.knowledge.kernel_names.rules import name_rules
 from torch_tb_profiler.knowledge.kernel_names.writing import ShortNameWriter
 
 __all__ = ["short_names"]
+
+ALL_CHARS = 10_000_000
+"""Of names that are longer together, less of each is read. No recording has a tenth of that."""
+
+MIN_CHARS = 256
 
 NO_NAME = "(no name)"
 CPP = re.compile(r"::|[\w$][<(]")
@@ -32,12 +37,18 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     Args:
         names: The different kernel names of one trace, or of all that are compared.
     """
-    return disambiguate({name: _short_form(name) for name in names}, demangled)
+    names = list(names)
+    most = MAX_CHARS
+    while most > MIN_CHARS and sum(min(len(name), most) for name in names) > ALL_CHARS:
+        most //= 2
+    texts = demangled if most == MAX_CHARS else lambda name: demangled(name)[:most]
+    return disambiguate({name: _short_form(name, most) for name in names}, texts)
 
 
 @lru_cache(maxsize=8192)
-def _short_form(name: str) -> str:
-    """The short form of one name, without regard to the others."""
+def _short_form(name: str, most: int) -> str:
+    """The short form of one name, of C++ by its first ``most`` characters, without regard to the
+    others."""
     text = demangled(name)
     if text.startswith("_Z"):
         return _unreadable(text)
@@ -46,7 +57,7 @@ def _short_form(name: str) -> str:
         return NO_NAME
     if COPIES.match(text) or not _is_cpp(text):
         return plain_name(text)
-    name_read = KernelNameReader(text).function()
+    name_read = KernelNameReader(text[:most]).function()
     return (
         ShortNameWriter(name_rules()).function(name_read) if name_read.parts else plain_name(text)
     )

@@ -41,6 +41,9 @@ def disambiguate(bases: dict[str, str], texts: Callable[[str], str]) -> dict[str
         for name in _duplicates(shorts):
             groups.setdefault(head_of(bases[name]), []).append(name)
         for names in groups.values():
+            if len(names) > MAX_GROUP:
+                shorts |= {name: bases[name] for name in names}
+                continue
             differences = _differences([position_values(texts(name)) for name in names])
             for name, values in zip(names, differences, strict=True):
                 shorts[name] = _with_values(bases[name], values)
@@ -74,8 +77,6 @@ def _differences(group: list[PositionValues]) -> list[tuple[str, ...]]:
     """Per name the values that distinguish it from the others of the group: at the position with
     most different values, then at that with most among those that are equal there, and so on."""
     values: list[tuple[str, ...]] = [()] * len(group)
-    if len(group) > MAX_GROUP:
-        return values
     keys = list(dict.fromkeys(key for values_of_name in group for key in values_of_name))
     waiting = [list(range(len(group)))]
     while waiting:
