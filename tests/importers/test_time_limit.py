@@ -52,6 +52,17 @@ def test_more_events_than_a_file_of_this_size_holds(monkeypatch: pytest.MonkeyPa
     assert "50,000 events" in columns.quality.examples["reading_stopped"][0]
 
 
+@pytest.mark.parametrize("event", [b"{},", b'{"ph":"X","name":"a"},'])
+def test_events_read_in_vain_count(monkeypatch: pytest.MonkeyPatch, event: bytes) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "events=50000")
+    text = b'{"traceEvents":[' + event * (8 * PIECE_BYTES // len(event)) + TEXT[17:]
+    chunks = (text[at : at + (1 << 20)] for at in range(0, len(text), 1 << 20))
+    with pytest.raises(TraceFormatError) as error:
+        import_trace(chunks, name="x.json")
+    assert error.value.code == "reading_stopped"
+    assert "50,000 events" in error.value.message
+
+
 def test_a_file_without_events_until_then_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMITS_VARIABLE, "cpu_s=1e-12")
     head = b'{"traceEvents":[' + b" " * (1 << 20)

@@ -12,7 +12,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers import (
     ascend,
     kineto,
@@ -118,14 +117,14 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
         raise TraceFormatError("unpacks_too_far", message, error.hint) from None
     except TraceFormatError as error:
         if STOPPED in source.quality.counts:
-            raise _too_slow(source.name, source.budget) from error
+            raise _too_slow(source) from error
         if error.code == "empty_file" and source.quality.counts:
             raise _unreadable(source.name) from None
         raise
     columns.quality.merge(source.quality)
     if STOPPED in source.quality.counts:
         if columns.is_empty:
-            raise _too_slow(source.name, source.budget)
+            raise _too_slow(source)
         for code in _ENDS_EARLY:
             columns.quality.counts.pop(code, None)
     keep_within_budget(columns)
@@ -166,11 +165,12 @@ def importer_of(source: AnySource) -> Importer:
     raise unrecognized_file(source.head, source.name, [importer.title for importer in FORMATS])
 
 
-def _too_slow(name: str, budget: Budget) -> TraceFormatError:
+def _too_slow(source: AnySource) -> TraceFormatError:
+    limit = source.quality.examples[STOPPED][0]
     return TraceFormatError(
         STOPPED,
-        f"{name} takes longer to read than any recording of its size, and holds no event up to "
-        f"there ({budget.described('cpu_s')}).",
+        f"{source.name} holds more than any recording of its size, or takes longer to read, and no "
+        f"slice is among what was read ({limit}).",
         "It is damaged, or made to hurt. If you trust it, raise the limit.",
     )
 

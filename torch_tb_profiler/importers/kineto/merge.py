@@ -15,6 +15,8 @@ from torch_tb_profiler.trace.columns import TABLE_COLUMNS, ColumnArrays, Int32, 
 from torch_tb_profiler.trace.quality import QualityReport
 
 PHASE_COLUMN = "phase"
+LEFT_OUT = ("empty_event", "event_dropped", "event_without_time")
+"""Issues that count events which took time to read and are no slices."""
 
 
 class EventBatchMerger(Struct):
@@ -27,6 +29,12 @@ class EventBatchMerger(Struct):
     has_fraction: bool = False
     parts: dict[str, list[ColumnArrays]] = field(default_factory=dict)
     slice_count: int = 0
+
+    @property
+    def events_read(self) -> int:
+        """Slices, and events that were read in vain."""
+        counts = self.quality.counts
+        return self.slice_count + sum(counts.get(issue, 0) for issue in LEFT_OUT)
 
     def add(self, batch: EventBatch) -> None:
         """Add the next batch of the file."""

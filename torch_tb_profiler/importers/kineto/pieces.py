@@ -17,7 +17,7 @@ MAX_TAIL_BYTES = 16 << 20
 
 START_BYTES = 1 << 16
 SEARCH_BYTES = 1 << 18
-LONG_FACTOR = 4
+LONG_FACTOR = 2
 """After this many piece lengths without a boundary at the learned keys, any common key will do."""
 MAX_PIECE_BYTES = 1 << 28
 """A longer event is dropped, so that memory stays bounded."""

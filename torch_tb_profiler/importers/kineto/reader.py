@@ -196,7 +196,7 @@ def _merge(
     for piece, batch in stream:
         merger.add(batch)
         reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))
-        if reading.is_over_time() or reading.is_full(merger.slice_count):
+        if reading.is_over_time() or reading.is_full(merger.events_read):
             pieces.is_stopped = True
             return None
         if batch.tail is not None:
