@@ -123,7 +123,7 @@ LIMITS: Mapping[str, Limit] = {
         "slices, each counted once per slice around it",
         5_000_000,
         1e9,
-        1.0,
+        0.75,
         "fewer levels are read, until it is met",
     ),
     "stack_frames": _fixed(

@@ -128,10 +128,12 @@ def host_stretches(
     api_end_ns = np.minimum(end_ns[api], end_ns[hierarchy.range_slice[in_range]])
     count = hierarchy.nodes.count
     host = _Host(ranges, start_ns[ranges], end_ns[ranges])
-    of_ranges = climb(hierarchy, range_call, _inside_parents(trace, hierarchy, host, range_call))
+    inside = _inside_parents(trace, hierarchy, host, range_call)
+    of_ranges = _stretches(trace, climb(hierarchy, range_call, inside), count, host)
+    # Only now, so that what is climbed for both is never in memory at once.
     of_api = climb(hierarchy, hierarchy.range_call[in_range])
     return (
-        _stretches(trace, of_ranges, count, host),
+        of_ranges,
         _stretches(trace, of_api, count, _Host(api, start_ns[api], api_end_ns)),
     )
 
