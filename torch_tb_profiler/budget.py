@@ -88,7 +88,7 @@ LIMITS: Mapping[str, Limit] = {
         64 * MIB,
         4e9,
         8.0,
-        "later texts are cut to 200 characters, noted as `texts_cut`",
+        "the longest texts are cut to 200 characters, noted as `texts_cut`",
     ),
     "names": Limit(
         "distinct names of slices",

@@ -69,6 +69,38 @@ def test_stacks_lose_their_outermost_frames(limits: str, monkeypatch: pytest.Mon
     assert events.quality.counts["stacks_cut"] == 1
 
 
+def test_the_longest_texts_are_cut_where_all_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a" * 900, "b" * 800, "b" * 700 + "c", "d" * 600, "e" * 10]
+    events = columns([op(name, at, 1) for at, name in enumerate(names)])
+    total = sum(map(len, events.strings))
+    assert total >= sum(map(len, names))
+    events = limited(events, f"all_text_chars={total - 1400}", monkeypatch)
+    codes = events.tables["slices"]["name_code"].tolist()
+    texts = [events.strings[code] for code in codes]
+    assert texts[:2] == ["a" * 199 + "…", "b" * 199 + "…"]
+    assert texts[2] == "b" * 199 + "… (2)", "texts that differ do so afterwards"
+    assert texts[3:] == names[3:], "shorter ones are as they were"
+    assert events.quality.counts["texts_cut"] == 3
+    assert "all_text_chars=NUMBER" in events.quality.examples["texts_cut"][0]
+
+
+def test_texts_within_the_limit_of_all_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = columns([op(letter * 900, at, 1) for at, letter in enumerate("abc")])
+    before = list(events.strings)
+    limit = sum(map(len, before))
+    events = limited(events, f"all_text_chars={limit}", monkeypatch)
+    assert (events.strings, events.quality.counts) == (before, {})
+
+
+def test_texts_that_nothing_refers_to_are_cut_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = columns([op("a" * 900, 0, 1)])
+    events.strings.append("unused" * 100)
+    limit = sum(map(len, events.strings)) - 400
+    events = limited(events, f"all_text_chars={limit}", monkeypatch)
+    code = int(events.tables["slices"]["name_code"][0])
+    assert (events.strings[code], events.quality.counts) == ("a" * 900, {})
+
+
 def test_an_ordinary_trace_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     events = limited(columns([op("x", 0, 1, stack="f;g"), kernel("k", 1, 2)]), "", monkeypatch)
     assert events.quality.counts == {}

@@ -21,6 +21,10 @@ FRAME_SEPARATOR = ";"
 """Stands between the frames of a call stack, the innermost first."""
 
 OTHER_NAMES = "(other names)"
+CUT_CHARS = 200
+"""What remains of a text where all together are too long."""
+
+_CONTINUED = "…"
 _DIGITS = re.compile(r"\d+")
 
 
@@ -33,6 +37,7 @@ def keep_within_budget(columns: EventColumns) -> None:
         is_work = np.isin(columns.tables["slices"]["category"], categories)
         _limit_names(columns, "kernel_names", is_work)
     _limit_stacks(columns)
+    _limit_texts(columns)
 
 
 def _limit_tracks(columns: EventColumns) -> None:
@@ -130,3 +135,31 @@ def most_frames(frames: Int64, budget: Budget) -> int:
     while most > 1 and int(np.minimum(frames, most).sum()) > allowed:
         most = most * 3 // 4
     return most
+
+
+def _limit_texts(columns: EventColumns) -> None:
+    """Cut the longest texts, until all together keep within the limit, or have been cut. Texts that
+    differ still do afterwards: a number follows where what remains of them is equal."""
+    strings, limit = columns.strings, columns.budget.count("all_text_chars")
+    if len(strings) * columns.budget.count("text_chars") <= limit:
+        return
+    sizes = np.fromiter(map(len, strings), np.int64, len(strings))
+    if int(sizes.sum()) <= limit:
+        return
+    is_used = np.zeros(len(strings), np.bool_)
+    for table in columns.tables.values():
+        for name in table:
+            if name.endswith("_code"):
+                is_used[table[name][table[name] >= 0]] = True
+    longest = np.lexsort((-sizes, is_used))  # texts that nothing refers to first
+    longest = longest[sizes[longest] > CUT_CHARS]
+    excess = int(sizes.sum()) - limit
+    cut = longest[: 1 + int(np.searchsorted(np.cumsum(sizes[longest] - CUT_CHARS), excess))]
+    known: dict[str, int] = {}
+    for code in cut.tolist():
+        text = strings[code][: CUT_CHARS - len(_CONTINUED)]
+        known[text] = known.get(text, 0) + 1
+        strings[code] = f"{text}{_CONTINUED}" if known[text] == 1 else f"{text}… ({known[text]})"
+    columns.quality.add(
+        "texts_cut", int(is_used[cut].sum()), columns.budget.described("all_text_chars")
+    )

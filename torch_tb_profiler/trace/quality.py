@@ -129,7 +129,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "state_lost": "Events after lost packets were left out: the meaning of their numbers is lost.",
     "reading_stopped": "Reading took longer than any recording of this size does, or brought more "
     "events, and was stopped: what was read is right, the rest of the file is in no number.",
-    "texts_cut": "Texts beyond the limit for all texts together were cut to 200 characters.",
+    "texts_cut": "The texts of the file are together longer than the limit: the longest were "
+    "cut to 200 characters. Where the beginnings are equal, a number follows.",
     "names_merged": "Names beyond the limit were merged, the rarest first: their digits are shown "
     "as #, or they are '(other names)'. Their times are right.",
     "tracks_left_out": "Threads and streams beyond the limit were left out, those with the fewest "
