@@ -109,6 +109,41 @@ LIMITS: Mapping[str, Limit] = {
         10_000,
         "those with the fewest slices are left out, noted as `tracks_left_out`",
     ),
+    "samples": _fixed(
+        "samples of metrics", 2_000_000, "consecutive ones are averaged, noted as `samples_thinned`"
+    ),
+    "series": _fixed(
+        "series of samples in a journal", 2000, "left out, noted as `side_row_left_out`"
+    ),
+    "windows": _fixed(
+        "times of a profiler in a journal", 100_000, "left out, noted as `entries_left_out`"
+    ),
+    "reasons": _fixed(
+        "reasons in a journal why something was not recorded",
+        1000,
+        "left out, noted as `entries_left_out`",
+    ),
+    "annotations": _fixed(
+        "annotations of a memory snapshot", 1_000_000, "left out, noted as `entries_left_out`"
+    ),
+    "side_files": _fixed("files beside a trace", 256, "left out, noted as `beside_left_out`"),
+    "side_file_bytes": _fixed(
+        "bytes of a file beside a trace or of MindSpore, unpacked",
+        64 * MIB,
+        "text is cut, noted as `truncated`; others are left out, noted as `beside_left_out` or "
+        "`side_file_unreadable`",
+    ),
+    "all_side_file_bytes": _fixed(
+        "bytes of all files beside a trace, unpacked",
+        256 * MIB,
+        "left out, noted as `beside_left_out`",
+    ),
+    "document_bytes": _fixed(
+        "bytes of a JSON document of Ascend's tools, unpacked",
+        256 * MIB,
+        "the rest is not read, noted as `ascend_file_unreadable`",
+    ),
+    "report_bytes": _fixed("bytes of a JSON report, unpacked", 1 << 30, "refused: `too_large`"),
     "loaders": _fixed(
         "data loaders of a journal",
         1000,

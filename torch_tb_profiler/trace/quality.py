@@ -32,7 +32,7 @@ ISSUE_TEXTS: dict[str, str] = {
     "ambiguous_name": "A quote in a name made valid JSON with a wrong name; the name was restored.",
     "backslash_repaired": "Single backslashes were taken literally.",
     "empty_value": "Keys without a value were read as null.",
-    "text_cut": "Texts of more than 262144 characters were cut.",
+    "text_cut": "Texts of more than 262144 characters, in side files of fewer, were cut.",
     "not_a_number": "NaN, inf or N/A in place of a number was read as null.",
     "header_value": "Header values of the wrong type or out of range were left out.",
     "argument_value": "Event arguments without a number where one is expected, or with one out "
@@ -135,6 +135,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "as #, or they are '(other names)'. Their times are right.",
     "tracks_left_out": "Threads and streams beyond the limit were left out, those with the fewest "
     "events first; what is on the others is right.",
+    "entries_left_out": "Entries of lists that are longer than the limit were left out; what is "
+    "said of the others is right.",
     "loaders_left_out": "Data loaders beyond the limit were left out, those with the fewest "
     "batches first; what is said of the others is right.",
     "levels_left_out": "Slices nested deeper than the limit that contain others were left out: "

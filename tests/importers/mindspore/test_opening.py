@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.discovered import discover
 from tests.importers.mindspore.folders import DATA, folder_of, opened
-from torch_tb_profiler.importers.mindspore import parsing
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.cache import load_trace, save_trace
 
@@ -37,7 +37,7 @@ def test_a_recording_without_events_is_cached(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_cut_or_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "MAX_FILE_BYTES", 200)
+    monkeypatch.setenv(LIMITS_VARIABLE, "side_file_bytes=200")
     rows = "step_num,start_point,end_point,total\n" + "1,100,200,100\n" * 50
     trace = opened(
         folder_of(

@@ -312,3 +312,32 @@ def test_loaders_with_the_fewest_batches_are_left_out(monkeypatch: pytest.Monkey
     assert side(columns, "loaders")["loader"].to_list() == [4]
     assert columns.quality.counts["loaders_left_out"] == 3
     assert "loaders=NUMBER" in columns.quality.examples["loaders_left_out"][0]
+
+
+def test_long_lists_of_a_journal_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = [START_NS, START_NS + 1]
+    metrics = {f"m{n}": {"unit": "", "values": [n, n]} for n in range(5)}
+    blocks: list[dict[str, Any]] = [
+        {"kind": "samples", "source": "s", "time_ns": at, "metrics": metrics},
+        *({"kind": "missing", "what": f"w{n}", "reason": "r"} for n in range(4)),
+        *({"kind": "window", "trace": f"t{n % 3}", "state": "lost"} for n in range(6)),
+        *({"kind": "profiler", "start_ns": START_NS + n} for n in range(7)),
+    ]
+    monkeypatch.setenv(LIMITS_VARIABLE, "series=2,reasons=3,windows=2")
+    columns = journal_columns(blocks)
+    counts = columns.quality.counts
+    assert counts["entries_left_out"] == (4 - 3) + 2 * (3 - 2) + (7 - 2)
+    assert counts["side_row_left_out"] == 2 * (5 - 2), "samples of further series"
+    assert "series=NUMBER" in columns.quality.examples["side_row_left_out"][0]
+    assert len(columns.tables["samples"]["value"]) == 2 * 2
+
+
+def test_samples_beyond_the_limit_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = {"m": {"unit": "", "values": list(range(8))}}
+    times = [START_NS + n for n in range(8)]
+    block = {"kind": "samples", "source": "s", "time_ns": times, "metrics": metrics}
+    monkeypatch.setenv(LIMITS_VARIABLE, "samples=4")
+    columns = journal_columns([block])
+    assert columns.tables["samples"]["value"].tolist() == [0.5, 2.5, 4.5, 6.5]
+    assert columns.quality.counts["samples_thinned"] == 4
+    assert "samples=NUMBER" in columns.quality.examples["samples_thinned"][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.registry import detect_format, import_trace
 
@@ -45,3 +46,10 @@ def test_a_damaged_report_says_so() -> None:
     data = (HEAD % ("overview", "a")).encode()[:-1]
     with pytest.raises(TraceFormatError, match="not a complete report"):
         import_trace([data], name="r.json")
+
+
+def test_a_report_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "report_bytes=100")
+    with pytest.raises(TraceFormatError, match="report_bytes=NUMBER") as error:
+        read(("overview", "a"), ("kernels", "a"))
+    assert error.value.code == "too_large"

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.importers.sidecars import annotations as graph_annotations
 from torch_tb_profiler.importers.sidecars import read as sidecars_read
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
@@ -216,8 +217,7 @@ def test_unreadable_files_are_counted_and_the_others_read(monkeypatch: pytest.Mo
         "e.json": launch + b" " * 5000,
         "f.json": launch,
     }
-    monkeypatch.setattr(sidecars_read, "MAX_FILE_BYTES", 5000)
-    monkeypatch.setattr(sidecars_read, "MAX_FILES", 5)
+    monkeypatch.setenv(LIMITS_VARIABLE, "side_file_bytes=5000,side_files=5")
     sidecars = _read(
         files,
         annotations=["a_rank0.pkl", "b.pkl"],

@@ -101,6 +101,19 @@ def test_stacks_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) ->
     assert trace.quality.counts["snapshot_stacks_left_out"] > 0
 
 
+def test_annotations_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, _ = simulated(1, events=50)
+    marks = [("START", "a", 1), ("END", "a", 2), ("START", "b", 3), ("END", "b", 4)]
+    snapshot["external_annotations"] = [
+        {"stage": stage, "name": name, "device": 0, "time_us": START_US + at}
+        for stage, name, at in marks
+    ]
+    monkeypatch.setenv(LIMITS_VARIABLE, "annotations=2")
+    trace = trace_of(pickle.dumps(snapshot, 4))
+    assert [trace.text(code) for code in trace.slices["name_code"]] == ["a"]
+    assert trace.quality.counts["entries_left_out"] == 2
+
+
 def test_events_of_many_devices_at_once_are_those_of_one() -> None:
     snapshot, _ = simulated(2, events=50)
     events = snapshot["device_traces"][0]

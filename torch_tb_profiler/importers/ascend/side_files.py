@@ -8,14 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.ascend import file_names
 from torch_tb_profiler.importers.ascend.csv_table import CsvTable
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.source import Folder
 from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.trace.quality import QualityReport
-
-MAX_JSON_BYTES = 256 << 20
 
 
 class SideFiles(Struct, frozen=True):
@@ -62,10 +61,10 @@ class SideFiles(Struct, frozen=True):
             if is_usual and isinstance(name, str):
                 self.quality.add("ascend_file_missing", 1, name)
             return None
-        text = bytearray()
+        text, most = bytearray(), UNLIMITED.count("document_bytes")
         for chunk in self.folder.files[path]().unpacked():
             text += chunk
-            if len(text) > MAX_JSON_BYTES:
+            if len(text) > most:
                 break
         decoded = text.decode("utf-8-sig", "replace")
         try:

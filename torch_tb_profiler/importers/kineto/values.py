@@ -16,11 +16,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.kineto.structs import ABSENT_RAW
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int8, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
-MAX_TEXT_CHARS = 1 << 18
+MAX_TEXT_CHARS = UNLIMITED.count("text_chars")
 """Longer texts are truncated: a call stack of two thousand frames is shorter."""
 
 SHORT_BYTES = 512

@@ -11,18 +11,15 @@ from contextlib import closing
 from decimal import Decimal
 from typing import Any
 
+from torch_tb_profiler.budget import LIMITS, UNLIMITED
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.quality import QualityReport
 
-MAX_FILE_BYTES = 64 << 20
-"""Texts are cut and JSON is rejected above this size: every value becomes an object, and these
-files are usually far smaller."""
-
 MAX_TEXT_CHARS = 4096
 """Longer names and shapes are cut."""
 
-csv.field_size_limit(MAX_FILE_BYTES)
+csv.field_size_limit(int(LIMITS["side_file_bytes"].ceiling))
 """One cell may hold all links of a step; the usual limit, of the whole process, is 128 KiB."""
 
 _UNIT = re.compile(r"\([^)]*\)")
@@ -69,13 +66,14 @@ def read_bytes(source: Source, quality: QualityReport) -> bytes:
 
 
 def _limited(chunks: Iterable[bytes], quality: QualityReport) -> tuple[bytearray, bool]:
-    """The first :data:`MAX_FILE_BYTES` of a file, and whether that is not all of it."""
-    data = bytearray()
+    """The first bytes of a file, as many as the limit allows, and whether that is not all of it:
+    every value becomes an object, and these files are usually far smaller."""
+    data, most = bytearray(), UNLIMITED.count("side_file_bytes")
     for chunk in chunks:
         data += chunk
-        if len(data) > MAX_FILE_BYTES:
-            quality.add("truncated")
-            del data[MAX_FILE_BYTES:]
+        if len(data) > most:
+            quality.add("truncated", 1, UNLIMITED.described("side_file_bytes"))
+            del data[most:]
             return data, True
     return data, False
 
@@ -90,7 +88,7 @@ def read_json(source: Source, quality: QualityReport) -> Any:
     text_quality = QualityReport()
     text = read_text(source, text_quality)
     if "truncated" in text_quality.counts:
-        raise UnreadableFileError(f"it is larger than {MAX_FILE_BYTES >> 20} MiB")
+        raise UnreadableFileError(f"it is too large ({UNLIMITED.described('side_file_bytes')})")
     quality.merge(text_quality)
     try:
         return json.loads(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.downsampling import downsample
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.export import Export
@@ -19,9 +20,6 @@ NIC_METRICS = "NET_NIC_METRIC"
 NIC_METRIC_NAMES = "TARGET_INFO_NETWORK_METRICS"
 NIC_NUMBERS = "NIC_ID_MAP"
 NICS = "TARGET_INFO_NIC_INFO"
-
-MAX_SAMPLES = 2_000_000
-"""Most samples of a table; of more, consecutive samples are averaged."""
 
 _GPU_OF_TYPE = 0xFF
 """The low bits of ``typeId`` are the number of the GPU."""
@@ -119,10 +117,12 @@ def _rows_if_present(export: Export, table: str, *columns: str) -> Sequence[tupl
 def _table(
     export: Export, time_ns: Int64, values: Float64, series: list[_Series], series_index: Int64
 ) -> ColumnArrays:
-    """Samples in order of series and time, downsampled to :data:`MAX_SAMPLES`."""
+    """Samples in order of series and time, downsampled to the limit ``samples``."""
     count = len(time_ns)
-    time_ns, values, series_index = downsample(time_ns, values, series_index, MAX_SAMPLES)
-    export.quality.add("samples_thinned", count - len(time_ns))
+    most = UNLIMITED.count("samples")
+    time_ns, values, series_index = downsample(time_ns, values, series_index, most)
+    averaged = count - len(time_ns)
+    export.quality.add("samples_thinned", averaged, UNLIMITED.described("samples"))
     codes = [export.names.codes(each[part] for each in series) for part in range(3)]
     return build_table(
         "samples",

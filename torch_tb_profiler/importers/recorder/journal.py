@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -17,9 +17,6 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 IGNORED_KINDS = frozenset({"cost"})
 """Kinds of blocks that are not used."""
-
-MAX_REASONS = 1000
-MAX_WINDOWS = 100_000
 
 
 class Header(Struct, frozen=True):
@@ -84,7 +81,7 @@ class JournalData(Struct):
     def empty(cls, quality: QualityReport, budget: Budget) -> JournalData:
         """Without a block; issues of those to come are counted in ``quality``."""
         rows = {kind: RowCollector(spec, quality) for kind, spec in ROW_SCHEMAS.items()}
-        return cls(quality, budget, rows, SampleCollector(quality))
+        return cls(quality, budget, rows, SampleCollector(quality, budget))
 
     def add_blocks(self, blocks: Iterable[Mapping[str, Any]]) -> None:
         """Add blocks; damaged and unknown ones are counted."""
@@ -114,6 +111,13 @@ class JournalData(Struct):
         self.quality.add(
             "loaders_left_out", loaders.height - limit, self.budget.described("loaders")
         )
+
+    def has_room(self, entries: Mapping[Any, Any], key: Hashable, limit: str) -> bool:
+        """Whether ``key`` is in ``entries`` or may be added; if not, that is counted."""
+        if key in entries or len(entries) < self.budget.count(limit):
+            return True
+        self.quality.add("entries_left_out", 1, self.budget.described(limit))
+        return False
 
     def frame(self, kind: str) -> pl.DataFrame:
         """The rows of ``"steps"``, ``"batches"`` or ``"work"``, by start; times since 1970."""
@@ -152,7 +156,7 @@ def _settings(journal: JournalData, block: dict[str, Any]) -> None:
 
 def _missing(journal: JournalData, block: dict[str, Any]) -> None:
     what, reason = (text(block.get(key), journal.quality) for key in ("what", "reason"))
-    if what and reason and len(journal.missing) < MAX_REASONS:
+    if what and reason and journal.has_room(journal.missing, (what, reason), "reasons"):
         journal.missing[what, reason] = None
 
 
@@ -191,7 +195,7 @@ def _window(journal: JournalData, block: dict[str, Any]) -> None:
     if trace is None or state not in ("recording", "written", "lost"):
         quality.add("side_row_left_out")
         return
-    if trace not in journal.windows and len(journal.windows) >= MAX_WINDOWS:
+    if not journal.has_room(journal.windows, trace, "windows"):
         return
     previous = journal.windows.get(trace)
     start_ns = TIME.validate(block.get("start_ns"), quality)
@@ -206,7 +210,7 @@ def _profiler(journal: JournalData, block: dict[str, Any]) -> None:
     start_ns, end_ns = (
         TIME.validate(block.get(key), journal.quality) for key in ("start_ns", "end_ns")
     )
-    if start_ns is not None and len(journal.other_profiling) < MAX_WINDOWS:
+    if start_ns is not None and journal.has_room(journal.other_profiling, start_ns, "windows"):
         journal.other_profiling[start_ns] = ProfilerWindow("profiler", start_ns, end_ns)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
+from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers.downsampling import downsample
 from torch_tb_profiler.importers.recorder.values import (
     INVALID_VALUE,
@@ -27,12 +28,6 @@ from torch_tb_profiler.trace.columns import (
     empty_table,
 )
 from torch_tb_profiler.trace.quality import QualityReport
-
-MAX_SERIES = 2000
-"""The recorder writes some dozens; further series of a damaged journal are left out."""
-
-MAX_SAMPLES = 2_000_000
-"""Most samples; of more, consecutive samples are averaged."""
 
 VALUES_PER_PACK = 1 << 20
 
@@ -51,11 +46,18 @@ class SampleCollector(Struct):
 
     Attributes:
         quality: Gets the number of samples that are invalid, left out, repeated or averaged.
+        budget: The limits of the file.
     """
 
     quality: QualityReport
+    budget: Budget
+    _most_series: int = 0
     _series: dict[SeriesKey, _Series] = field(default_factory=dict)
     _pending: int = 0
+
+    def __post_init__(self) -> None:
+        """Look the limit up once."""
+        self._most_series = self.budget.count("series")
 
     def add(self, block: dict[str, Any]) -> None:
         """Add the samples of a block."""
@@ -70,7 +72,7 @@ class SampleCollector(Struct):
             unit = metric.get("unit")
             series = self._series_of(source, name, unit if isinstance(unit, str) else "")
             if series is None:
-                self.quality.add("side_row_left_out", len(times))
+                self.quality.add("side_row_left_out", len(times), self.budget.described("series"))
                 continue
             series.times.extend(times)
             series.values.extend(column_values(metric, "values", len(times), self.quality))
@@ -104,11 +106,11 @@ class SampleCollector(Struct):
         series_index = np.repeat(np.arange(len(parts)), [len(times) for _, times, _ in parts])
         self.quality.add("journal_repeated", collected_count - len(time_ns))
         count = len(time_ns)
-        if count > MAX_SAMPLES:
+        if count > self.budget.count("samples"):
             is_known = ~np.isnan(value)
             known = (time_ns[is_known], value[is_known], series_index[is_known])
-            time_ns, value, series_index = downsample(*known, MAX_SAMPLES)
-        self.quality.add("samples_thinned", count - len(time_ns))
+            time_ns, value, series_index = downsample(*known, self.budget.count("samples"))
+        self.quality.add("samples_thinned", count - len(time_ns), self.budget.described("samples"))
         source, metric, unit = (
             np.array([code_of(key[part]) for key, _, _ in parts], np.int32)[series_index]
             for part in range(3)
@@ -125,7 +127,7 @@ class SampleCollector(Struct):
         series = self._series.get((source, metric, unit))
         if series is None:
             source, metric, unit = (part[:MAX_TEXT_CHARS] for part in (source, metric, unit))
-            if len(self._series) >= MAX_SERIES:
+            if len(self._series) >= self._most_series:
                 return None
             series = self._series.setdefault((source, metric, unit), _Series())
         return series

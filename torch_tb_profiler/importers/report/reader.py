@@ -7,6 +7,7 @@ from contextlib import closing
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import AnySource, Source
@@ -16,9 +17,6 @@ from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 FORMAT = "report"
 TABLE = "report_views"
-MAX_BYTES = 1 << 30
-"""A report is read whole; larger ones are refused."""
-
 COMPARED_VIEWS = frozenset({"overview", "operators", "kernels", "modules", "memory"})
 """The views that a comparison reads; the others are not stored."""
 
@@ -54,12 +52,13 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
         UnpackLimitError: the file exceeds a limit of unpacking.
     """
     assert isinstance(source, Source), "a report is a file"
-    data = bytearray()
+    data, most = bytearray(), UNLIMITED.count("report_bytes")
     with closing(source.unpacked()) as chunks:
         for chunk in chunks:
             data += chunk
-            if len(data) > MAX_BYTES:
-                raise TraceFormatError("too_large", f"{source.name} has over 1 GiB.", HINT)
+            if len(data) > most:  # it is read whole
+                message = f"{source.name} is too large ({UNLIMITED.described('report_bytes')})."
+                raise TraceFormatError("too_large", message, HINT)
             reading.progress(source.taken_bytes)
     rows = _views(bytes(data), source.name)
     frame = pl.DataFrame(rows, schema=SIDE_SCHEMAS[TABLE], orient="row")

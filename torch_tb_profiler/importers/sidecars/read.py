@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from msgspec import Struct, field
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError, read_annotations
 from torch_tb_profiler.importers.sidecars.captures import read_capture
 from torch_tb_profiler.importers.sidecars.names import SidecarKind, batch_of
@@ -19,12 +20,6 @@ from torch_tb_profiler.importers.sidecars.provenance import (
 )
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
-
-MAX_FILES = 256
-MAX_FILE_BYTES = 64 << 20
-"""Size of one file, unpacked."""
-MAX_ALL_BYTES = 256 << 20
-"""Size of all files of a trace, unpacked."""
 
 UNREAD, LEFT_OUT = "beside_unread", "beside_left_out"
 
@@ -88,7 +83,8 @@ class _Budget:
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
-        self._left_bytes, self._left_files = MAX_ALL_BYTES, MAX_FILES
+        self._left_bytes = UNLIMITED.count("all_side_file_bytes")
+        self._left_files = UNLIMITED.count("side_files")
 
     def read_each(
         self, names: Sequence[str], decode: Callable[[bytes, str], Any], quality: QualityReport
@@ -96,7 +92,7 @@ class _Budget:
         """Name → the result of ``decode``, of the files that can be read."""
         results: dict[str, Any] = {}
         for name in names:
-            limit = min(MAX_FILE_BYTES, self._left_bytes)
+            limit = min(UNLIMITED.count("side_file_bytes"), self._left_bytes)
             if self._left_files <= 0 or limit <= 0:
                 quality.add(LEFT_OUT, example=name)
                 continue

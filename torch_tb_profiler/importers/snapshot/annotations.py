@@ -12,7 +12,6 @@ from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, SLICE_COLUMNS, ColumnArrays
 
 NS_PER_US = 1000
-MAX_ANNOTATIONS = 1_000_000
 _STEP = "ProfilerStep#"
 
 
@@ -28,7 +27,7 @@ def annotation_slices(
         strings: The strings of the trace; the names are appended.
         track: The track of the ranges.
     """
-    marks = [mark for mark in map(_mark, annotations[:MAX_ANNOTATIONS]) if mark is not None]
+    marks = [mark for mark in map(_mark, annotations) if mark is not None]
     first = min((device for device, *_ in marks), default=0)
     opened: dict[str, list[int]] = defaultdict(list)
     ranges: list[tuple[str, int, int]] = []

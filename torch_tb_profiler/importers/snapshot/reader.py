@@ -126,7 +126,8 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine, budget: Budget) -
     tables["memory"] = memory_table(events)
     strings: list[str] = []
     tracks = _tracks(events)
-    annotations = _list(snapshot, "external_annotations")
+    most, annotations = budget.count("annotations"), _list(snapshot, "external_annotations")
+    left_out, annotations = max(0, len(annotations) - most), annotations[:most]
     tables["slices"] = annotation_slices(annotations, events, base_ns, strings, len(tracks))
     if len(tables["slices"]["name_code"]):
         tracks.append(Track("0", "annotations", "Program", thread_name="annotations"))
@@ -156,6 +157,7 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine, budget: Budget) -
     columns.side = tuple(SideTable(name, "the snapshot", frames[name]) for name in frames)
     columns.quality.add("snapshot_without_times", int(not events.has_times and events.size > 0))
     columns.quality.add("snapshot_blocks_missing", events.lifted)
+    columns.quality.add("entries_left_out", left_out, budget.described("annotations"))
     example = budget.described("memory_stacks")
     columns.quality.add("snapshot_stacks_left_out", stacks.left_out, example)
     return columns
