@@ -15,14 +15,15 @@ from tests.importers.protobuf.encode import field, message
 
 PFTRACE = "recording.pftrace"
 COUNT = 100_000
+Value = int | float | str | bytes
 
 
-def packet(*fields: tuple[int, object]) -> bytes:
+def packet(*fields: tuple[int, Value]) -> bytes:
     """A packet of the first sequence."""
     return field(1, message(*fields, (10, 1)))
 
 
-def operator(number: int, *more: tuple[int, object], track: int = 5) -> bytes:
+def operator(number: int, *more: tuple[int, Value], track: int = 5) -> bytes:
     """The begin and the end of a slice."""
     begin = message((9, 1), (11, track), (23, "op"), *more)
     end = message((9, 2), (11, track))

@@ -101,7 +101,7 @@ def _(path: Path, rng: random.Random) -> None:
 @attack("journal-odd", JOURNAL)
 def _(path: Path, rng: random.Random) -> None:
     """Values of other types and of any size."""
-    odd = [None, True, -1, 2**70, 1e308, "x", [], {}, [[]], 2**63, -(2**63), START_NS]
+    odd: list[object] = [None, True, -1, 2**70, 1e308, "x", [], {}, [[]], 2**63, -(2**63), START_NS]
     kinds = ("steps", "batches", "work", "samples", "window", "loader", "missing", "settings")
     keys = ("step", "start_ns", "end_ns", "wait_ns", "loader", "worker", "time_ns", "metrics")
     journal(
