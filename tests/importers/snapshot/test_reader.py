@@ -53,6 +53,38 @@ def test_totals_that_would_be_below_zero_count_what_the_file_lacks(lost: str) ->
     assert events["reserved_bytes"].to_list() == whole["reserved_bytes"].to_list()
 
 
+@pytest.mark.parametrize("size", [-1, 2**53 + 1, 2**63 - 1, 2**63, 10**30, 1.5, None])
+def test_a_size_that_is_none_changes_no_total(size: object) -> None:
+    snapshot, states = simulated(5, events=400)
+    trace = snapshot["device_traces"][0]
+    odd = {"action": "alloc", "addr": 64, "size": size, "stream": 0, "frames": []}
+    trace.insert(10, odd | {"time_us": trace[10]["time_us"]})
+    block = {"address": 64, "size": size, "requested_size": size, "state": "active_allocated"}
+    snapshot["segments"].append({"device": 0, "address": 64, "total_size": size, "blocks": [block]})
+    events = trace_of(pickle.dumps(snapshot, 4)).side["snapshot_events"].frame
+    expected = [sum(state.values()) for state in states[0]]
+    expected.insert(10, expected[9])
+    assert events["allocated_bytes"].to_list() == expected
+    assert events["size_bytes"][10] is None
+    assert set(events["reserved_bytes"]) == {1 << 26}
+
+
+def test_blocks_at_the_end_of_the_address_space() -> None:
+    blocks = [{"size": 512, "state": "active_allocated"} for _ in range(3)]
+    segment = {"device": 0, "address": 2**63 - 1, "total_size": 2048, "blocks": blocks}
+    side = trace_of(pickle.dumps([segment], 4)).side
+    assert side["snapshot_blocks"].frame["size_bytes"].to_list() == [512] * 3
+
+
+def test_sizes_whose_sum_is_none_are_unknown() -> None:
+    entry = {"action": "alloc", "size": 2**52, "stream": 0, "time_us": 1_750_000_000_000_000}
+    entries = [entry | {"addr": 512 * n, "frames": []} for n in range(6000)]
+    data = pickle.dumps({"segments": [], "device_traces": [entries]}, 4)
+    events = trace_of(data).side["snapshot_events"].frame
+    assert events["size_bytes"].null_count() == 6000
+    assert set(events["allocated_bytes"]) == {0}
+
+
 def test_allocations_are_memory_events() -> None:
     snapshot, _ = simulated(2, events=200)
     trace = trace_of(pickle.dumps(snapshot, 4))

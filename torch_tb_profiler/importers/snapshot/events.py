@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryRun
 from torch_tb_profiler.trace.columns import ABSENT, MEMORY_COLUMNS, ColumnArrays, Int8, Int32, Int64
+from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SNAPSHOT_ACTIONS
 
 CUDA, CPU = 1, 0
@@ -21,6 +22,9 @@ CUDA, CPU = 1, 0
 NS_PER_US = 1000
 NS_PER_S = 10**9
 MAX_TIME_US = 2**52
+MAX_TOTAL_BYTES = 2**60
+"""Sums and differences of such totals are 64-bit integers."""
+
 HOST = -1
 
 _CODE = {action: code for code, action in enumerate(SNAPSHOT_ACTIONS)}
@@ -83,7 +87,7 @@ def events_of(
     order = _order([each for device in devices for each in ranges[device]])
     count = np.array([sum(b - a for a, b in ranges[device]) for device in devices], np.int64)
     times, base_ns, has_times = _times(_select(entries.time_us, order), count)
-    action, size = _select(entries.action, order), _select(entries.size, order)
+    action, size = _select(entries.action, order), _possible(_select(entries.size, order))
     ends = dict(zip(devices, np.cumsum(count).tolist(), strict=True))
     address = _select(entries.address, order)
     device = _repeated(devices, count)
@@ -133,6 +137,15 @@ def _split_ooms(action: Int8, address: Int64) -> tuple[pl.Series, pl.Series]:
     return (
         _nullable(np.where(is_oom, address, ABSENT)), _nullable(np.where(is_oom, ABSENT, address))
     )  # fmt: skip
+
+
+def _possible(size: Int64) -> Int64:
+    """The sizes; those that are none, or are too large to be added up, are absent."""
+    most = MAX_BYTES
+    if float(np.abs(size[size != ABSENT].astype(np.float64)).sum()) > MAX_TOTAL_BYTES:
+        most = MAX_TOTAL_BYTES // len(size)
+    is_damaged = (size < 0) | (size > most)
+    return np.where(is_damaged, ABSENT, size) if is_damaged.any() else size
 
 
 def _select(values: npt.NDArray[Any], rows: Int64 | slice) -> npt.NDArray[Any]:
@@ -218,8 +231,10 @@ def with_traced_bytes(
 
 
 def _sums(frame: pl.DataFrame, column: str) -> dict[int, int]:
-    """Bytes per device."""
-    return dict(frame.group_by("device").agg(pl.col(column).sum()).iter_rows())
+    """Bytes per device, at most :data:`MAX_TOTAL_BYTES`; sizes that are none do not count."""
+    size = pl.col(column).filter(pl.col(column).is_between(0, MAX_BYTES))
+    total = size.cast(pl.Float64).sum().clip(0, MAX_TOTAL_BYTES)
+    return dict(frame.group_by("device").agg(total.cast(pl.Int64)).iter_rows())
 
 
 def _running_totals(

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from torch_tb_profiler.importers.snapshot.entries import StackRef
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
+from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
 MAX_DEVICE = 10_000
@@ -71,9 +72,9 @@ def segment_rows(
             (
                 number,
                 address,
-                size_of(segment.get("total_size")),
-                size_of(segment.get("allocated_size")),
-                size_of(segment.get("active_size")),
+                bytes_of(segment.get("total_size")),
+                bytes_of(segment.get("allocated_size")),
+                bytes_of(segment.get("active_size")),
                 size_of(segment.get("stream")),
                 kind[:80] if isinstance(kind, str) else None,
                 None if not isinstance(pool, tuple) else str(pool[:2])[:80],
@@ -96,17 +97,17 @@ def _blocks(
     for block in blocks if isinstance(blocks, list) else []:
         if not isinstance(block, dict):
             continue
-        size = size_of(block.get("size"))
+        size = bytes_of(block.get("size"))
         history = block.get("history")
         first = history[0] if isinstance(history, list) and history else {}
         older = first if isinstance(first, dict) else {}
-        requested = size_of(block.get("requested_size", older.get("real_size")))
+        requested = bytes_of(block.get("requested_size", older.get("real_size")))
         at = size_of(block.get("address")) if "address" in block else address
         state = block.get("state")
         frames = block.get("frames", older.get("frames"))
         name = STATES.get(state) if isinstance(state, str) else None
         rows.append((device, segment, at, size, requested, name, stack_of(frames, stacks)))
-        address = None if at is None or size is None else at + size
+        address = None if at is None or size is None else size_of(at + size)
     return rows
 
 
@@ -120,6 +121,12 @@ def size_of(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**64:
         return None
     return value - 2**64 if value >= 2**63 else value
+
+
+def bytes_of(value: object) -> int | None:
+    """A size; None for what is none."""
+    size = size_of(value)
+    return size if size is not None and 0 <= size <= MAX_BYTES else None
 
 
 def stack_of(frames: object, stacks: Stacks) -> int:
