@@ -26,7 +26,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import kineto_inputs  # noqa: F401 - adds its attacks
+import depth_inputs  # noqa: F401 - adds its attacks
+import kineto_inputs  # noqa: F401
 import kineto_product_inputs  # noqa: F401
 import nsys_inputs  # noqa: F401
 import other_inputs  # noqa: F401
