@@ -110,8 +110,8 @@ def test_numbers_that_no_float_holds_are_unknown() -> None:
 
 @pytest.mark.parametrize(
     "number",
-    [10**400, -(10**400), 1e308, math.inf, math.nan],
-    ids=["1e400", "-1e400", "1e308", "inf", "nan"],
+    [10**400, -(10**400), 1e308, math.inf, math.nan, -1],
+    ids=["1e400", "-1e400", "1e308", "inf", "nan", "-1"],
 )
 def test_so_are_those_of_collectives_and_links(number: float) -> None:
     times = {"Start Timestamp(us)": number, "Elapse Time(ms)": number, "Wait Time(ms)": 2.0}

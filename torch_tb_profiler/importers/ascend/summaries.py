@@ -198,8 +198,9 @@ def _text(value: Any) -> str | None:
 
 
 def _number(value: Any) -> float | None:
+    """A time, size or bandwidth; None for what is none."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) < MAX_NUMBER else None
+    return float(value) if is_number and 0 <= value < MAX_NUMBER else None
 
 
 def _scaled(value: Any, factor: float) -> float | None:
