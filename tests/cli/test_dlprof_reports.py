@@ -298,3 +298,12 @@ def test_traces_without_the_key_node_are_left_out_where_others_have_it(
     assert "nw0" in done.err
     assert "is left out: There is no key node 'aten::unsqueeze'" in done.err
     assert run(*command, "--key-node", "aten::conv9d").code == 2
+
+
+def test_a_report_whose_view_shows_other_tables_is_left_out(run: Run, tmp_path: Path) -> None:
+    """MindSpore's sums of operator types without a timeline."""
+    recorded = WHOLE_RUN.parent / "mindspore_r1" / "profiler"
+    done = run("report", recorded, "--reports", "op_type,summary", "--output", tmp_path)
+    assert "Report op_type is left out: The view operator_types of this recording has" in done.err
+    assert "Traceback" not in done.err
+    assert any(name.endswith("dlprof_summary.csv") for name in os.listdir(tmp_path))

@@ -34,7 +34,7 @@ from torch_tb_profiler.reports.dlprof.registry import (
     OVERVIEW,
 )
 from torch_tb_profiler.reports.dlprof.summary import PROFILE_NAME
-from torch_tb_profiler.reports.dlprof.table import Report
+from torch_tb_profiler.reports.dlprof.table import NoTableError, Report
 from torch_tb_profiler.reports.dlprof.writing import WRITERS
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, OpenError, RequestError
@@ -189,7 +189,11 @@ def _reports(task: Task, files: Sequence[ReportFile]) -> Iterator[tuple[ReportFi
                 break
             views[name] = answer
         else:
-            report = kind.make(views)
+            try:
+                report = kind.make(views)
+            except NoTableError as error:
+                print_warning(f"Report {file.report} is left out: {error}")
+                continue
             if all(table.frame.is_empty() for table in report.tables):
                 print_warning(f"Report {file.report} has no rows: {_why_empty(views)}")
             yield file, report

@@ -16,6 +16,7 @@ import pytest
 
 from tests.helpers.traces import Event, call, frame, kernel, memcpy, op, step, trace
 from tests.importers.kineto.reference import read_bytes
+from torch_tb_profiler.budget import LIMITS_VARIABLE
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.timeline.choice import ChoiceError, choose
@@ -136,7 +137,8 @@ def test_merged_lanes_are_what_the_streams_did_together() -> None:
     }
 
 
-def test_a_stack_of_ten_thousand_frames() -> None:
+def test_a_stack_of_ten_thousand_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMITS_VARIABLE, "levels=20000,nested=1e9")
     events = [frame(f"f{i}", i, 20_001 - 2 * i) for i in range(10_000)]
     (track,) = timeline(trace(events)).tracks
     assert track.lanes == 10_000

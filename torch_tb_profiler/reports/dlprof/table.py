@@ -54,14 +54,22 @@ Views = Mapping[str, View]
 """The views that reports are made of, by name."""
 
 
+class NoTableError(LookupError):
+    """A view of this recording lacks the table that a report is made of: it shows other ones."""
+
+
 def frame_of(views: Views, source: tuple[str, str]) -> pl.DataFrame:
     """A table by the names of its view and of itself.
 
     Raises:
-        KeyError: there is no such view, or it has no such table.
+        NoTableError: the view has no such table.
     """
-    view, table = source
-    return views[view].tables[table].frame
+    name, table = source
+    view = views[name]
+    if table not in view.tables:
+        shown = ", ".join(view.tables) or "no tables"
+        raise NoTableError(f"The view {name} of this recording has {shown} instead of {table}.")
+    return view.tables[table].frame
 
 
 def sixteen_times() -> dict[str, str]:
