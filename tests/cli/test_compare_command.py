@@ -190,3 +190,13 @@ def test_a_marked_baseline_is_taken(run: Run, slow: Path, fast: Path, tmp_path: 
     done = run("compare", fast, "--format", "json", *cache)
     assert done.json["trace"]["baseline"]["run"] == "baseline/cpu_slowloader_nw0"
     assert f"Baseline: {slow}" in done.err
+
+
+def test_a_damaged_report_is_an_unreadable_input(run: Run, samples: Path, tmp_path: Path) -> None:
+    trace = samples / "torch_compile_triton"
+    text = run("report", trace, "--view", "all", "--format", "json").out
+    damaged = tmp_path / "report.json"
+    damaged.write_text(text.replace('"rows":[[', '"rows":[true,[', 1))
+    done = run("compare", damaged, trace)
+    assert done.code == 3
+    assert "another shape" in done.err

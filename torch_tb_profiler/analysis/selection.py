@@ -12,6 +12,10 @@ class SelectionError(ValueError):
     """A selection that cannot be understood or names steps the trace does not have."""
 
 
+class UnusableRecordingError(SelectionError):
+    """What is wrong is in the file, whatever is selected."""
+
+
 class Selection(Struct, frozen=True):
     """What part of a trace is selected: what restricts the rows of every view. What only some views
     are asked, they declare themselves (``views/parameters.py``).

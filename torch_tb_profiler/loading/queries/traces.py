@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from torch_tb_profiler.analysis.operators.key_operators import key_operator_instances
-from torch_tb_profiler.analysis.selection import Selection, SelectionError
+from torch_tb_profiler.analysis.selection import Selection, SelectionError, UnusableRecordingError
 from torch_tb_profiler.analysis.steps.iterations.split import UnknownKeyNodeError, split_iterations
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
@@ -51,6 +51,8 @@ def as_bad_parameters() -> Iterator[None]:
         yield
     except UnknownKeyNodeError as error:
         raise unknown("key_node", error.name, error.known) from error
+    except UnusableRecordingError as error:
+        raise RequestError("view_unavailable", str(error)) from error
     except (SelectionError, QueryError) as error:
         raise RequestError("bad_parameter", str(error)) from error
 

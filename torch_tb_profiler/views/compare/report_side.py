@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection as Part
-from torch_tb_profiler.analysis.selection import SelectionError
+from torch_tb_profiler.analysis.selection import SelectionError, UnusableRecordingError
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -132,7 +132,9 @@ def report_of(trace: Trace) -> JsonReport:
 
 
 def _other_shape(problem: str) -> SelectionError:
-    return SelectionError(f"the report has another shape than this version writes: {problem}")
+    return UnusableRecordingError(
+        f"the report has another shape than this version writes: {problem}"
+    )
 
 
 def refuse_narrowed(selection: Part) -> None:
