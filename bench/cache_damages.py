@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # tests import this as bench.cache_damages
+
 import make_pftrace
 from make_formats import paddle
 from make_nsys import nsys_database
