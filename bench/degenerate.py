@@ -77,11 +77,11 @@ def views_of(name: str, seed: int) -> None:
                 continue
             child = os.fork()
             if child == 0:
-                os._exit(_told(opened, spec.name))
+                os._exit(_print_cost(opened, spec.name))
             os.waitpid(child, 0)
 
 
-def _told(opened: OpenedTrace, view: str) -> int:
+def _print_cost(opened: OpenedTrace, view: str) -> int:
     started_s = time.process_time()
     try:
         size = len(opened.view(view).to_json())

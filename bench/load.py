@@ -48,7 +48,7 @@ Question = tuple[int, int]
 
 
 @dataclass
-class Found:
+class Observed:
     """What the clients saw.
 
     Attributes:
@@ -139,7 +139,7 @@ class Load:
     seed: int
     windows: int
     window_s: float
-    found: Found = field(default_factory=Found)
+    observed: Observed = field(default_factory=Observed)
 
     def client(self, number: int, begun_s: float) -> None:
         """One user: question after question, in every window the same."""
@@ -152,12 +152,12 @@ class Load:
                 asked += 1
                 if chance.random() < HANG_UPS:
                     hang_up(self.port, path, chance)
-                    self.found.hung_up += 1
+                    self.observed.hung_up += 1
                     continue
                 sent_s = time.perf_counter()
                 answer = self._answer(connection, path)
                 taken_s = time.perf_counter() - sent_s
-                self.found.add(window, (number, asked), taken_s, path, answer)
+                self.observed.add(window, (number, asked), taken_s, path, answer)
 
     def _answer(self, connection: http.client.HTTPConnection, path: str) -> tuple[int, bytes]:
         while True:
@@ -178,10 +178,10 @@ def resident_mb(pid: int) -> float:
 
 def _status_number(pid: int, name: str) -> int:
     try:
-        found = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+        observed = re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     except OSError:
         return 0
-    return int(found[1]) if found else 0
+    return int(observed[1]) if observed else 0
 
 
 def held_by(pid: int) -> Held:
@@ -201,19 +201,19 @@ def _descriptors(pid: int) -> int:
         return 0
 
 
-def p95_of_both(found: Found, one: int, other: int) -> tuple[float, float]:
+def p95_of_both(observed: Observed, one: int, other: int) -> tuple[float, float]:
     """The 95th percentiles, in s, of two windows over the questions answered in both."""
-    both = found.seconds[one].keys() & found.seconds[other].keys()
+    both = observed.seconds[one].keys() & observed.seconds[other].keys()
     return tuple(  # type: ignore[return-value]
-        statistics.quantiles([found.seconds[window][each] for each in both], n=20)[18]
+        statistics.quantiles([observed.seconds[window][each] for each in both], n=20)[18]
         for window in (one, other)
     )
 
 
 def measure(load: Load, pid: int, clients: int, extra: Ingests) -> list[Figure]:
     """Run the clients; the figures. Some wrong answers are printed."""
-    found = load.found
-    found.seconds.extend({} for _ in range(load.windows))
+    observed = load.observed
+    observed.seconds.extend({} for _ in range(load.windows))
     begun_s = time.perf_counter()
     threads = [
         threading.Thread(target=load.client, args=(number, begun_s)) for number in range(clients)
@@ -227,21 +227,21 @@ def measure(load: Load, pid: int, clients: int, extra: Ingests) -> list[Figure]:
         while time.perf_counter() < begun_s + (window + 1) * load.window_s:
             held[-1].append(held_by(pid))
             time.sleep(0.5)
-        _tell_window(window, found, held[-1])
+        _print_window(window, observed, held[-1])
     for thread in threads:
         thread.join()
-    slowest = [f"{taken_s:.2f} s {path}" for taken_s, path in reversed(found.slowest)]
-    for line in (*slowest, *found.wrong[:5], *found.changed[:5]):
+    slowest = [f"{taken_s:.2f} s {path}" for taken_s, path in reversed(observed.slowest)]
+    for line in (*slowest, *observed.wrong[:5], *observed.changed[:5]):
         print(line)
     first = min(1, load.windows - 1)  # in the first one every trace is looked at for the first time
-    p95_first, p95_last = p95_of_both(found, first, load.windows - 1)
-    times_ms = sorted(1000 * taken for window in found.seconds for taken in window.values())
+    p95_first, p95_last = p95_of_both(observed, first, load.windows - 1)
+    times_ms = sorted(1000 * taken for window in observed.seconds for taken in window.values())
     before, after = _usual(held[load.windows // 2]), _usual(held[-1])
     return [
         Figure("answers", len(times_ms), ""),
-        Figure("clients that hung up", found.hung_up, ""),
-        Figure("wrong answers", len(found.wrong), "", 0),
-        Figure("answers that changed", len(found.changed), "", 0),
+        Figure("clients that hung up", observed.hung_up, ""),
+        Figure("wrong answers", len(observed.wrong), "", 0),
+        Figure("answers that changed", len(observed.changed), "", 0),
         Figure("ingests beside, each of a new run", extra.count, ""),
         Figure("of these not successful", extra.failed, "", 0),
         Figure("median", statistics.median(times_ms), "ms"),
@@ -268,8 +268,8 @@ def _usual(held: list[Held]) -> Held:
     )
 
 
-def _tell_window(window: int, found: Found, held: list[Held]) -> None:
-    usual, times_s = _usual(held), list(found.seconds[window].values())
+def _print_window(window: int, observed: Observed, held: list[Held]) -> None:
+    usual, times_s = _usual(held), list(observed.seconds[window].values())
     p95_ms = 1000 * statistics.quantiles(times_s, n=20)[18] if len(times_s) > 1 else 0.0
     print(f"window {window}: {len(times_s)} answers, p95 {p95_ms:.0f} ms, {usual}", flush=True)
 

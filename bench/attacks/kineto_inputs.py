@@ -1,4 +1,4 @@
-"""Chrome traces, as PyTorch writes them, made to cost time or memory."""
+"""Chrome traces, as PyTorch writes them, written to cost time or memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases of Nsight Systems made to cost time or memory."""
+"""Databases of Nsight Systems written to cost time or memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings of the other formats made to cost time or memory."""
+"""Recordings of the other formats written to cost time or memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perfetto traces made to cost time or memory."""
+"""Perfetto traces written to cost time or memory."""
 
 from __future__ import annotations
 

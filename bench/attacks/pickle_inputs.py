@@ -1,4 +1,4 @@
-"""Memory snapshots (pickles) made to cost time or memory."""
+"""Memory snapshots (pickles) written to cost time or memory."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Maker = Callable[[Path, random.Random], None]
 
 @dataclass(frozen=True)
 class Attack:
-    """One input made to cost time or memory.
+    """One input written to cost time or memory.
 
     Attributes:
         name: What it is called on the command line.

@@ -1,4 +1,4 @@
-"""Journals, reports and folders of text files made to cost time or memory."""
+"""Journals, reports and folders of text files written to cost time or memory."""
 
 from __future__ import annotations
 

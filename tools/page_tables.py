@@ -1,0 +1,98 @@
+"""Write the tables in the documentation that say what code and data hold.
+
+python tools/page_tables.py            # writes docs/flops.md (formulas) and docs/safety.md (limits)
+python tools/page_tables.py --check    # only says whether they are those of today
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from torch_tb_profiler.budget import LIMITS, Limit
+from torch_tb_profiler.knowledge.formulas import KINDS, Formula, formulas
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+SIZES_BYTES = (1e6, 1e8, 1e10)
+
+
+class PageTable(Struct, frozen=True):
+    """A table between two marks of a page.
+
+    Attributes:
+        page: The page.
+        name: What is in it; part of its marks.
+        lines: Makes it, in Markdown.
+    """
+
+    page: Path
+    name: str
+    lines: Callable[[], Iterator[str]]
+
+    def current(self, text: str) -> str:
+        """The page with the table of today.
+
+        Args:
+            text: The page as it is.
+        """
+        begin = f"<!-- {self.name}: tools/page_tables.py -->"
+        end = f"<!-- end of the {self.name} -->"
+        before, _, rest = text.partition(begin)
+        table = "\n".join(self.lines())
+        return f"{before}{begin}\n\n{table}\n{end}{rest.partition(end)[2]}"
+
+
+def formula_lines() -> Iterator[str]:
+    """The formulas by kind."""
+    for kind in KINDS:
+        of_kind = [formula for formula in formulas() if formula.kind == kind]
+        if of_kind:
+            yield from (f"### {kind.capitalize()}", "", "| operators | counted |", "|---|---|")
+            yield from (f"| {_names(formula)} | {formula.counts} |" for formula in of_kind)
+            yield ""
+
+
+def _names(formula: Formula) -> str:
+    patterns = [] if formula.pattern is None else [formula.pattern.replace("|", "\\|")]
+    return ", ".join(f"`{name}`" for name in (*formula.operators, *patterns))
+
+
+def limit_lines() -> Iterator[str]:
+    """The limits of the budget, for files of some sizes."""
+    yield from (
+        "| key | limit | for a file of 1 MB, 100 MB, 10 GB | beyond it |",
+        "|---|---|---|---|",
+    )
+    for key, limit in LIMITS.items():
+        yield f"| `{key}` | {limit.what} | {_values(limit)} | {limit.consequence} |"
+    yield ""
+
+
+def _values(limit: Limit) -> str:
+    return " · ".join(dict.fromkeys(f"{limit.value(size):,.0f}" for size in SIZES_BYTES))
+
+
+TABLES = (
+    PageTable(DOCS / "flops.md", "formulas", formula_lines),
+    PageTable(DOCS / "safety.md", "limits", limit_lines),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """0 where the pages are those of today, or were written."""
+    is_any_old = False
+    for table in TABLES:
+        text = table.page.read_text(encoding="utf-8")
+        if "--check" not in arguments:
+            table.page.write_text(table.current(text), encoding="utf-8")
+        elif table.current(text) != text:
+            is_any_old = True
+            print(f"{table.page} is old: run python tools/page_tables.py", file=sys.stderr)
+    return int(is_any_old)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
