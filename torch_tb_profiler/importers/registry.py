@@ -23,7 +23,7 @@ from torch_tb_profiler.importers import (
     report,
     snapshot,
 )
-from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
 from torch_tb_profiler.importers.limiting import keep_within_budget
 from torch_tb_profiler.importers.protocol import Importer, Reading
 from torch_tb_profiler.importers.source import STOPPED, AnySource, Folder, Source
@@ -171,7 +171,7 @@ def _too_slow(source: AnySource) -> TraceFormatError:
         STOPPED,
         f"{source.name} holds more than any recording of its size, or takes longer to read, and no "
         f"slice is among what was read ({limit}).",
-        "It is damaged, or made to hurt. If you trust it, raise the limit.",
+        RAISE_LIMIT_HINT,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from torch_tb_profiler.budget import Budget
-from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
 from torch_tb_profiler.importers.snapshot.errors import (
@@ -82,7 +82,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
                 "too_many_values",
                 f"{source.name} is a pickle that cannot be read: {error} "
                 f"({source.budget.described('objects')}).",
-                "It is damaged, or made to hurt. If you trust it, raise the limit.",
+                RAISE_LIMIT_HINT,
             ) from None
         except PickleError as error:
             raise TraceFormatError(
