@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 RAISE_LIMIT_HINT = "It is damaged, or written to take long. If you trust it, raise the limit."
 """What to do about a file that exceeds the budget; the message names the limit."""
 
