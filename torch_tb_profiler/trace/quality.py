@@ -134,7 +134,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "names_merged": "Names beyond the limit were merged, the rarest first: their digits are shown "
     "as #, or they are '(other names)'. Their times are right.",
     "tracks_left_out": "Threads and streams beyond the limit were left out, those with the fewest "
-    "events first; what is on the others is right.",
+    "events first; what is on the others is right, sums over all of them and the utilization of "
+    "devices are too low.",
     "entries_left_out": "Entries of lists that are longer than the limit were left out; what is "
     "said of the others is right.",
     "loaders_left_out": "Data loaders beyond the limit were left out, those with the fewest "
