@@ -23,8 +23,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import cache_damages
-from cache_damages import DAMAGES, RECORDINGS, WEIGHTS, Case, Scene, scenes_in
+import cache_recordings
+from cache_damages import DAMAGES, WEIGHTS, Case, Scene
+from cache_recordings import RECORDINGS, scenes_in
 from figures import SAFETY, Figure, add_options, tell
 
 BATCH = 50
@@ -63,7 +64,7 @@ def play_all(chosen: Sequence[Case], folder: Path) -> Iterator[tuple[Case, str, 
     while waiting:
         batch = waiting[:BATCH]
         done = subprocess.run(
-            [sys.executable, cache_damages.__file__, str(folder)],
+            [sys.executable, cache_recordings.__file__, str(folder)],
             input="".join(json.dumps(asdict(case)) + "\n" for case in batch),
             stdout=subprocess.PIPE, text=True, timeout=BATCH_LIMIT_S, check=False,
         )  # fmt: skip
@@ -87,8 +88,8 @@ def main() -> int:
     noticed = 0
     with tempfile.TemporaryDirectory(prefix="bit_flips-") as folder:
         scenes = scenes_in(Path(folder))
-        for scene in scenes.values():
-            scene.prepare()
+        for name, scene in scenes.items():
+            scene.prepare(RECORDINGS[name.partition(" ")[0]][0])
         swept = every_file(arguments.seed, scenes)
         chosen = [*swept, *cases(arguments.cases, arguments.seed, list(scenes))]
         for number, (case, outcome, broken) in enumerate(play_all(chosen, Path(folder)), 1):

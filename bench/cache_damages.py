@@ -1,71 +1,20 @@
-"""Caches of recordings of five formats, damages to their files, and what a user sees then.
-
-Run as a program it plays the damages that are read from stdin, one per line of JSON.
-"""
+"""Caches of recordings, damages to their files, and what a user sees then."""
 
 from __future__ import annotations
 
 import io
-import json
 import logging
 import os
 import random
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # tests import this as bench.cache_damages
-
-import make_pftrace
-from make_formats import paddle
-from make_nsys import nsys_database
-from snapshot import write_snapshot
 
 from torch_tb_profiler.cli import main as torch_tb_profiler
 from torch_tb_profiler.loading.opening.open_file import wait_until_cached
 from torch_tb_profiler.storage.signing import KEY_VARIABLE
-
-ROOT = Path(__file__).resolve().parent.parent
-PLACES = ("folder", "bucket", "signed bucket")
-
-
-def _sample(name: str, ranks: int, folder: Path) -> None:
-    for file in sorted((ROOT / "samples" / name).glob("*.json*"))[:ranks]:
-        shutil.copy(file, folder)
-
-
-def _nsys(folder: Path) -> None:
-    shutil.copy(nsys_database(300, graphs=True), folder)
-
-
-def _pftrace(folder: Path) -> None:
-    make_pftrace.write(folder / "a.pftrace", 900)
-
-
-def _paddle(folder: Path) -> None:
-    shutil.copy(paddle(60), folder)
-
-
-def _snapshot(folder: Path) -> None:
-    write_snapshot(folder / "snapshot.pickle", 300_000)
-
-
-RECORDINGS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
-    "torch_compile_triton": (partial(_sample, "torch_compile_triton", 1), PLACES),
-    "h100_bert_small": (partial(_sample, "h100_bert_small", 1), PLACES),
-    "cpu_slowloader_nw0": (partial(_sample, "cpu_slowloader_nw0", 1), PLACES),
-    "cpu_ddp4_gloo": (partial(_sample, "cpu_ddp4_gloo", 2), PLACES),
-    "nsys": (_nsys, PLACES[:1]),
-    "pftrace": (_pftrace, PLACES[:1]),
-    "paddle": (_paddle, PLACES[:1]),
-    "snapshot": (_snapshot, PLACES[:1]),
-}
-"""Name → how it is made, and where its caches are; small ones, so that thousands of damages take
-minutes."""
 
 SIGNING_KEY = "a key of the benchmark, no secret"
 
@@ -94,20 +43,18 @@ class Scene:
     Attributes:
         folder: With ``logs``, the cache as it was written in ``whole``, the cache that is used
             and damaged in ``cache``, and ``answers``.
-        recording: Its name in :data:`RECORDINGS`.
         place: Where the cache is: ``folder``, ``bucket`` or ``signed bucket``.
         views: What is asked for.
     """
 
     folder: Path
-    recording: str
     place: str
     views: str = "all"
 
-    def prepare(self) -> None:
-        """Make the cache and the answers."""
+    def prepare(self, write: Callable[[Path], None]) -> None:
+        """Let ``write`` put the recording into a folder; make the cache and the answers."""
         (self.folder / "logs").mkdir(parents=True)
-        RECORDINGS[self.recording][0](self.folder / "logs")
+        write(self.folder / "logs")
         self.answer()
         answer, _ = self.answer()
         (self.folder / "answers").write_bytes(answer)
@@ -259,31 +206,3 @@ DAMAGES: dict[str, Callable[[Path, Sequence[Path], random.Random], None]] = {
 }
 WEIGHTS = (50, 20, 10, 8, 2, 2, 5, 3)
 """How many of a hundred damages are of each kind."""
-
-
-def scenes_in(folder: Path) -> dict[str, Scene]:
-    """The scenes by name."""
-    scenes = {}
-    for recording, (_, places) in RECORDINGS.items():
-        for place in places:
-            name = f"{recording} {place}"
-            scenes[name] = Scene(folder / name.replace(" ", "-"), recording, place)
-    return scenes
-
-
-def work(folder: Path) -> None:
-    """Play the cases that are read from stdin, one per line; write what came out."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    scenes = scenes_in(folder)
-    for line in sys.stdin:
-        case = Case(**json.loads(line))
-        try:
-            result: tuple[str, int] = scenes[case.scene].play(case)
-        except BaseException as error:
-            print(f"{case}: {type(error).__name__}: {error}", file=sys.stderr)
-            result = ("failed", 0)
-        print(json.dumps(result), file=answers)
-
-
-if __name__ == "__main__":
-    work(Path(sys.argv[1]))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,15 @@ from bench.cache_damages import DAMAGES, Case, Scene
 from torch_tb_profiler.storage.cache_location import CACHE_VARIABLE
 from torch_tb_profiler.storage.signing import KEY_VARIABLE
 
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 EVERY_TABLE = "overview,operators,kernels,memory,modules"
 """Views that need every table of a trace between them."""
+
+
+def two_ranks(sample: str, folder: Path) -> None:
+    """Copy the first files of a sample."""
+    for file in sorted((SAMPLES / sample).glob("*.json*"))[:2]:
+        shutil.copy(file, folder)
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +43,8 @@ def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_no_damage_changes_an_answer(tmp_path: Path, sample: str, place: str, seed: int) -> None:
-    scene = Scene(tmp_path, sample, place, EVERY_TABLE)
-    scene.prepare()
+    scene = Scene(tmp_path, place, EVERY_TABLE)
+    scene.prepare(partial(two_ranks, sample))
     shutil.copytree(tmp_path / "whole", tmp_path / "cache")
     assert scene.answer() == ((tmp_path / "answers").read_bytes(), 0)  # whole, none is broken
     noticed = 0
@@ -51,7 +59,7 @@ def test_no_damage_changes_an_answer(tmp_path: Path, sample: str, place: str, se
 
 
 def test_a_cache_holds_traces_and_summaries(tmp_path: Path) -> None:
-    scene = Scene(tmp_path, "cpu_ddp4_gloo", "folder")
-    scene.prepare()
+    scene = Scene(tmp_path, "folder")
+    scene.prepare(partial(two_ranks, "cpu_ddp4_gloo"))
     names = [path.name for path in (tmp_path / "whole").rglob("*")]
     assert names.count("trace.json") == names.count("summary.msgpack") == 2
