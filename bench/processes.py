@@ -43,7 +43,7 @@ def measured(command: Sequence[str]) -> Measured:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     ) as process:
-        peak = _Peak(process.pid)
+        peak = Peak(process.pid)
         watcher = threading.Thread(target=peak.watch, daemon=True)
         watcher.start()
         output, errors = _read(process)
@@ -81,7 +81,7 @@ def _read(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     return output, errors[0]
 
 
-class _Peak:
+class Peak:
     """Looks at the memory again and again. ``ru_maxrss`` will not do: on Linux it starts with
     what the parent had when it forked."""
 

@@ -278,12 +278,12 @@ def check(name: str, arguments: argparse.Namespace) -> list[str] | None:
     """The problems of a program; None if it cannot run here."""
     program = CASES[name]
     for package in program.needs:
-        found = [
+        imports = [
             arguments.python,
             "-c",
             f"import importlib.util as u; exit(not u.find_spec({package!r}))",
         ]
-        if subprocess.run(found, check=False, cwd=PROGRAMS).returncode:
+        if subprocess.run(imports, check=False, cwd=PROGRAMS).returncode:
             return None
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)

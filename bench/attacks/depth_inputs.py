@@ -13,8 +13,8 @@ from typing import Any
 
 from kineto_inputs import JSON, event, kernel, write
 from nsys_inputs import NSYS
-from other_inputs import JOURNAL
 from registry import attack
+from text_inputs import JOURNAL
 
 LEVELS = 990
 """Less than are left out whatever is in them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 from collections.abc import Iterable
@@ -38,36 +37,31 @@ def kernel(number: int, **more: Any) -> dict[str, Any]:
     return event(**{**given, **more, "args": args})
 
 
-@attack("modules-deep", JSON)
-def _(path: Path, rng: random.Random) -> None:
-    depth = 50_000 + rng.randrange(100)
+def nested_frames(path: Path, depth: int, name: str, **args: Any) -> None:
+    """Python frames inside one another around one operator; ``{}`` in ``name`` is the level."""
     frames = (
         event(
-            f"nn.Module: Block_{level % 7}",
+            name.format(level),
             level,
             2 * (depth - level) + 10,
             "python_function",
-            args={"Python id": level + 1, "Python parent id": level or None, "Python module id": 0},
+            args={"Python id": level + 1, "Python parent id": level or None, **args},
         )
         for level in range(depth)
     )
     write(path, [*frames, event("aten::mm", depth + 1, 3)])
+
+
+@attack("modules-deep", JSON)
+def _(path: Path, rng: random.Random) -> None:
+    nested_frames(
+        path, 50_000 + rng.randrange(100), "nn.Module: Block_{}", **{"Python module id": 0}
+    )
 
 
 @attack("frames-deep", JSON)
 def _(path: Path, rng: random.Random) -> None:
-    depth = 50_000 + rng.randrange(100)
-    frames = (
-        event(
-            f"model.py({level}): forward",
-            level,
-            2 * (depth - level) + 10,
-            "python_function",
-            args={"Python id": level + 1, "Python parent id": level or None},
-        )
-        for level in range(depth)
-    )
-    write(path, [*frames, event("aten::mm", depth + 1, 3)])
+    nested_frames(path, 50_000 + rng.randrange(100), "model.py({}): forward")
 
 
 @attack("operators-deep", JSON)
@@ -400,38 +394,3 @@ def _(path: Path, rng: random.Random) -> None:
         for n in range(100_000)
     )
     write(path, frames)
-
-
-@attack("gzip-many-members", JSON + ".gz")
-def _(path: Path, _rng: random.Random) -> None:
-    text = json.dumps({"traceEvents": [event("aten::mm", n, 1) for n in range(20_000)]}).encode()
-    with path.open("wb") as file:
-        for byte in text:
-            file.write(gzip.compress(bytes([byte]), 1))
-
-
-@attack("gzip-blank", JSON + ".gz")
-def _(path: Path, _rng: random.Random) -> None:
-    zeros(path, 5 << 30, b"\n")
-
-
-def zeros(path: Path, size: int, byte: bytes = b"\0", head: bytes = b"") -> None:
-    """A gzip file that unpacks to ``head`` and ``size`` times ``byte``."""
-    with gzip.open(path, "wb", compresslevel=9) as file:
-        file.write(head)
-        block = byte * (1 << 24)
-        for _ in range(size >> 24):
-            file.write(block)
-
-
-@attack("gzip-events", JSON + ".gz")
-def _(path: Path, rng: random.Random) -> None:
-    """Nine million events in three megabytes, just below the limit of unpacking."""
-    text = json.dumps(event("a", rng.randrange(9), 1)).encode() + b","
-    noise = rng.randbytes(2_600_000)
-    with gzip.open(path, "wb", compresslevel=9) as file:
-        file.write(b'{"noise":"' + noise.hex().encode()[:2_600_000] + b'","traceEvents":[')
-        block = text * 1000
-        for _ in range(6000):
-            file.write(block)
-        file.write(text[:-1] + b"]}")

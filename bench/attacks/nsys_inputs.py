@@ -6,7 +6,7 @@ import random
 import sqlite3
 from pathlib import Path
 
-from kineto_inputs import zeros
+from gzip_inputs import zeros
 from registry import attack
 
 NSYS = "recording.sqlite"

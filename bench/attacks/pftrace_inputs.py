@@ -6,7 +6,7 @@ import random
 import sys
 from pathlib import Path
 
-from kineto_inputs import zeros
+from gzip_inputs import zeros
 from registry import attack
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from kineto_inputs import zeros
+from gzip_inputs import zeros
 from registry import attack
 
 PICKLE = "snapshot.pickle"

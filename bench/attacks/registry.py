@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,14 +26,21 @@ class Attack:
     make: Maker
 
 
-ATTACKS: dict[str, Attack] = {}
+_ATTACKS: dict[str, Attack] = {}
 
 
 def attack(name: str, file_name: str) -> Callable[[Maker], Maker]:
     """Add the decorated function as the maker of the input ``name``."""
 
     def add(make: Maker) -> Maker:
-        ATTACKS[name] = Attack(name, file_name, make)
+        _ATTACKS[name] = Attack(name, file_name, make)
         return make
 
     return add
+
+
+def all_attacks() -> list[Attack]:
+    """Those of all files ``*_inputs.py`` of this folder, which adds them by importing the files."""
+    for file in sorted(Path(__file__).parent.glob("*_inputs.py")):
+        importlib.import_module(file.stem)
+    return list(_ATTACKS.values())

@@ -20,23 +20,16 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import depth_inputs  # noqa: F401 - adds its attacks
-import kineto_inputs  # noqa: F401
-import kineto_product_inputs  # noqa: F401
-import nsys_inputs  # noqa: F401
-import other_inputs  # noqa: F401
-import pftrace_inputs  # noqa: F401
-import pickle_inputs  # noqa: F401
-import text_inputs  # noqa: F401
 from figures import SAFETY, Figure, add_options, tell
-from processes import _Peak, environment
-from registry import ATTACKS, Attack
+from processes import Peak, environment
+from registry import Attack, all_attacks
 
 MAX_CPU_S = 10.0
 MAX_MB = 1500.0
@@ -105,7 +98,7 @@ def attempt(attack: Attack, seed: int, keep: Path | None = None) -> Outcome:
                 env=environment(),
                 start_new_session=True,
             )
-            peak = _Peak(process.pid)
+            peak = Peak(process.pid)
             threading.Thread(target=peak.watch, daemon=True).start()
             try:
                 while process.poll() is None:
@@ -136,6 +129,16 @@ def attempt(attack: Attack, seed: int, keep: Path | None = None) -> Outcome:
         )
 
 
+def costs(outcomes: Sequence[Outcome]) -> list[Figure]:
+    """What the commands cost at most, against the limits."""
+    failed = sum(not each.is_good for each in outcomes)
+    return [
+        Figure("commands beyond the limits, or with a traceback", failed, "", 0),
+        Figure("most CPU time", max(each.cpu_s for each in outcomes), "s", MAX_CPU_S),
+        Figure("most memory", max(each.peak_mb for each in outcomes), "MB", MAX_MB),
+    ]
+
+
 def main() -> int:
     """Run the attacks that are asked for, and tell the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -147,7 +150,7 @@ def main() -> int:
     given = parser.parse_args()
     chosen = [
         each
-        for each in ATTACKS.values()
+        for each in all_attacks()
         if not given.names or any(each.name.startswith(name) for name in given.names)
     ]
     if given.list:
@@ -159,17 +162,14 @@ def main() -> int:
     for each in chosen:
         outcomes.append(attempt(each, given.seed, given.keep))
         print(outcomes[-1], flush=True)
-    failed = [each for each in outcomes if not each.is_good]
     figures = [
         Figure("inputs", len(outcomes), ""),
         Figure("commands that ended with 0", sum(each.code == 0 for each in outcomes), ""),
         Figure("commands that ended with 3", sum(each.code == 3 for each in outcomes), ""),
-        Figure("commands beyond the limits, or with a traceback", len(failed), "", 0),
-        Figure("most CPU time", max(each.cpu_s for each in outcomes), "s", MAX_CPU_S),
-        Figure("most memory", max(each.peak_mb for each in outcomes), "MB", MAX_MB),
+        *costs(outcomes),
     ]
     tell("attacks", f"seed {given.seed}", figures, given, SAFETY)
-    return 1 if failed else 0
+    return 0 if all(each.is_good for each in outcomes) else 1
 
 
 if __name__ == "__main__":

@@ -168,3 +168,13 @@ def _(path: Path, _rng: random.Random) -> None:
 @attack("ascend-json-deep", ASCEND)
 def _(path: Path, rng: random.Random) -> None:
     ascend(path, "communication.json", ["[" * (4_000_000 + rng.randrange(99))])
+
+
+@attack("journal-objects", JOURNAL)
+def _(path: Path, rng: random.Random) -> None:
+    path.write_text('{"kind":"step"}\n' * (3_000_000 + rng.randrange(99)))
+
+
+@attack("paddle-json-deep", "paddle_trace.json")
+def _(path: Path, rng: random.Random) -> None:
+    path.write_text('{"traceEvents":' + "[" * (2_000_000 + rng.randrange(99)))
