@@ -45,7 +45,7 @@ def test_what_remains_is_the_trace_without_the_deep_slices_that_contain_others(
     for top in tops:
         more, at = nested(top, at)
         events += more
-    kept = [
+    retained = [
         event
         for event, level in events
         if level < LEVELS or event["name"].startswith("op0_")  # contains no other
@@ -54,8 +54,8 @@ def test_what_remains_is_the_trace_without_the_deep_slices_that_contain_others(
         patch.setenv(LIMITS_VARIABLE, f"levels={LEVELS}")
         cut = trace([event for event, _ in events])
         patch.delenv(LIMITS_VARIABLE)
-        expected = trace(kept)
-    assert cut.quality.counts.get("levels_left_out", 0) == len(events) - len(kept)
+        expected = trace(retained)
+    assert cut.quality.counts.get("levels_left_out", 0) == len(events) - len(retained)
     codes = pl.Series(cut.strings, dtype=pl.String), pl.Series(expected.strings, dtype=pl.String)
     for name in TABLES:
         left, right = (

@@ -56,20 +56,27 @@ def test_a_span_is_parsed_on_request(tmp_path: Path, write_trace: Writer) -> Non
     assert store.trace(file) is trace
 
 
-def test_a_failed_span_says_why_and_is_tried_again_when_it_changes(
-    tmp_path: Path, write_trace: Writer
-) -> None:
+def with_a_broken_file(folder: Path) -> tuple[TraceStore, SpanFile]:
+    """A store that has tried to read it."""
     store = TraceStore(cache=None)
-    path = tmp_path / "w.pt.trace.json"
+    path = folder / "w.pt.trace.json"
     path.write_text("not json")
     broken = span_file(path)
     store.request(broken)
     store.wait([broken], 10)
+    return store, broken
+
+
+def test_a_failed_span_says_why_and_is_tried_again_when_it_changes(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    store, broken = with_a_broken_file(tmp_path)
     status = store.status(broken)
     assert status.state == "failed"
     assert status.error is not None
     assert "w.pt.trace.json" in status.error.message
     assert store.request(broken).state == "failed"
+    path = tmp_path / "w.pt.trace.json"
     write_trace(path)
     mended = span_file(path)
     store.request(mended)
@@ -80,12 +87,7 @@ def test_a_failed_span_says_why_and_is_tried_again_when_it_changes(
 def test_a_file_that_failed_is_not_read_again_for_its_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = TraceStore(cache=None)
-    path = tmp_path / "w.pt.trace.json"
-    path.write_text("not json")
-    broken = span_file(path)
-    store.request(broken)
-    store.wait([broken], 10)
+    store, broken = with_a_broken_file(tmp_path)
     monkeypatch.setattr(parsing, "open_trace_file", None)  # another reading would fail otherwise
     assert store.request(broken, "summary") == store.status(broken)
     assert store.status(broken, "summary").error == store.status(broken).error

@@ -28,19 +28,18 @@ from torch.utils.data._utils import pin_memory as torch_pin  # noqa: E402
 from torch.utils.data._utils import worker as torch_worker  # noqa: E402
 
 from tests.helpers.loading import (  # noqa: E402
-    FIELDS,
     Burning,
     Failing,
     Timed,
     TimedStream,
     timed_batch,
 )
+from tests.recorder.loaders.recorded_loaders import Block, Recording, taken  # noqa: E402
 from torch_tb_profiler.analysis.selection import Selection  # noqa: E402
 from torch_tb_profiler.analysis.steps.data_loading.diagnosis import diagnosis  # noqa: E402
 from torch_tb_profiler.analysis.steps.data_loading.summary import Loading, loadings  # noqa: E402
 from torch_tb_profiler.importers.registry import import_trace  # noqa: E402
 from torch_tb_profiler.recorder import session  # noqa: E402
-from torch_tb_profiler.recorder.options import Options  # noqa: E402
 from torch_tb_profiler.recorder.torch_api import expectations  # noqa: E402
 from torch_tb_profiler.trace.build import build_trace  # noqa: E402
 from torch_tb_profiler.views.data.recorded_view import recorded_loaders  # noqa: E402
@@ -51,57 +50,12 @@ STEP_S = {0: 0.014, 2: 0.030}
 """What the model takes, by workers: without any between the work on a batch and half of it; with
 two longer than that work, so that on a busy machine too the batches are ready."""
 
-Block = dict[str, Any]
-
-
-class Recording:
-    """A session of this process and its journal."""
-
-    def __init__(self, folder: Path) -> None:
-        begun = session.begin(Options(folder=str(folder), sample_every_ms=0, timer_only=True))
-        assert begun is not None
-        self.session = begun
-
-    def blocks(self, kind: str) -> list[Block]:
-        """The blocks of a kind; ends the recording."""
-        text = self.end()
-        actual = [json.loads(line) for line in text.splitlines()]
-        return [block for block in actual if block["kind"] == kind]
-
-    def end(self) -> bytes:
-        """End the recording and return its journal."""
-        path = Path(self.session.journal.path)
-        session.end("exit")
-        return path.read_bytes() if path.exists() else b""
-
-    def loadings(self) -> list[Loading]:
-        """The result of the analysis of the journal."""
-        trace = build_trace(import_trace([self.end()], name="rank0.record.jsonl"))
-        return loadings(trace, Selection())
-
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Iterator[Recording]:
     created = Recording(tmp_path)
     yield created
     session.end("exit")
-
-
-def taken(loader: Any, step_s: float = 0.0, count: int | None = None) -> dict[str, list[int]]:
-    """Iterate over batches; returns the fields of each and the measured wait."""
-    result: dict[str, list[int]] = {key: [] for key in (*FIELDS, "wait_ns")}
-    batches = iter(loader)
-    while count is None or len(result["wait_ns"]) < count:
-        started = time.perf_counter_ns()
-        try:
-            batch = next(batches)
-        except StopIteration:
-            break
-        result["wait_ns"].append(time.perf_counter_ns() - started)
-        for key, value in zip(FIELDS, batch, strict=True):
-            result[key].append(value)
-        time.sleep(step_s)
-    return result
 
 
 CLOCKS_NS = 2_000_000
@@ -240,8 +194,8 @@ def test_a_torch_that_is_not_as_expected(
         problem = "_worker_loop has no parameter dataset or dataset_holder."
     elif case == "no queues":
         needs = {"torch.utils.data.dataloader:_MultiProcessingDataLoaderIter": {"names": ["_new"]}}
-        lacking = {**expectations._HOOKS["loader queues"], "needs": needs}
-        monkeypatch.setitem(expectations._HOOKS, "loader queues", lacking)
+        unmet = {**expectations._HOOKS["loader queues"], "needs": needs}
+        monkeypatch.setitem(expectations._HOOKS, "loader queues", unmet)
         problem, table, column = "does not use _new.", "loaders", "ready_pct"
     recording = Recording(tmp_path)
     try:

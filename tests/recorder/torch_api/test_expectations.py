@@ -53,7 +53,7 @@ def problems(hook: str, version: str, **changes: Any) -> list[str]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_hook_works_with_every_release(version: str) -> None:
-    refused = {hook: found for hook in HOOKS if (found := problems(hook, version))}
+    refused = {hook: texts for hook in HOOKS if (texts := problems(hook, version))}
     assert refused.keys() == {hook for hook, old in TOO_OLD.items() if version in old}
     assert all("or newer" in text for (text,) in refused.values())
 
@@ -76,14 +76,14 @@ def test_versions() -> None:
 
 
 def test_words_of_what_is_missing() -> None:
-    found = Description(("self", "other", "path"), frozenset({"one"}))
+    description = Description(("self", "other", "path"), frozenset({"one"}))
     needs = {
         "torch.a:f": {"leading": ["self", "path"], "parameters": ["x|y", "z>=3.0", "path"]},
         "torch.a:C": {"names": ["one|two", "three|four", "five>=2.14"]},
         "torch.b:g>=2.14": {},
         "torch.b:h>=2.13": {},
     }
-    described = {"torch.a:f": found, "torch.a:C": found}
+    described = {"torch.a:f": description, "torch.a:C": description}
     assert list(unmet({"needs": needs}, (2, 13), described.get)) == [
         "torch.a.f does not begin with the parameters self, path",
         "torch.a.f has no parameter x or y",

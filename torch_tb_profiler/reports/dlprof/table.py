@@ -55,7 +55,7 @@ Views = Mapping[str, View]
 
 
 class NoTableError(LookupError):
-    """A view of this recording lacks the table that a report is made of: it shows other ones."""
+    """A view of this recording lacks the table that a report is built from: it shows other ones."""
 
 
 def frame_of(views: Views, source: tuple[str, str]) -> pl.DataFrame:
