@@ -1,8 +1,8 @@
 """What many threads may use first at once, in a process that has used nothing yet.
 
 A thread is interrupted after each microsecond, so that all are in the middle of the first use. Each
-case is a process of its own, several times; twenty-one in all. Before the set-up was made safe, one
-in three of those with rules crashed. ``bench/first_requests.py`` does the same with whole servers.
+case is a process of its own, several times; twenty-five in all. Before the set-up was made safe,
+one in three of those with rules crashed. ``bench/first_requests.py`` does that with whole servers.
 """
 
 from __future__ import annotations
@@ -68,6 +68,14 @@ VIEWS = """
         return sorted((name, view_named(name).title) for name in order)
 """
 
+STORED_VIEW = """
+    from torch_tb_profiler.views.registry import view_named
+    from torch_tb_profiler.views.schema import View
+    from torch_tb_profiler.views.view_bytes import from_bytes, to_bytes
+    spec = view_named("kernels")
+    stored = to_bytes(View(), spec)
+"""
+
 PARSER = """
     from torch_tb_profiler.loading.opening.parsing import shared_parser
 """
@@ -79,6 +87,7 @@ PARSER = """
         pytest.param(KNOWLEDGE, "answers_from(number)", 6, id="knowledge"),
         pytest.param(KNOWLEDGE, "answers_from(0)", 4, id="knowledge in one order"),
         pytest.param(DECODERS, "decoded(number)", 4, id="decoders"),
+        pytest.param(STORED_VIEW, "from_bytes(stored, spec, View)", 4, id="stored view"),
         pytest.param(PARSER, "shared_parser()", 2, id="parser"),
         pytest.param(VIEWS, "views(number)", 3, id="views"),
         pytest.param("import torch_tb_profiler", "torch_tb_profiler.open_trace", 2, id="API"),

@@ -1,7 +1,7 @@
-"""Values that are computed on first use, by one thread only.
+"""What one thread does at the first use while the others wait: values, and types to decode.
 
-``functools.cache`` alone lets concurrent threads compute a value twice. That wastes time, and it is
-unsafe: the first decoding of a ``msgspec.Struct`` type sets the type up, and two threads in it at
+``functools.cache`` alone lets concurrent threads compute a value twice, which wastes time. Types
+are worse: the first decoding of a ``msgspec.Struct`` sets the type up, and two threads in it at
 once crash the process.
 """
 
@@ -12,7 +12,12 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+import msgspec
+
 T = TypeVar("T")
+
+_SETTING_UP = threading.Lock()
+_READY: set[object] = set()
 
 
 def once(compute: Callable[[], T]) -> Callable[[], T]:
@@ -30,3 +35,16 @@ def once(compute: Callable[[], T]) -> Callable[[], T]:
             return value()
 
     return functools.wraps(compute)(functools.cache(locked))
+
+
+def set_up(kind: type[T]) -> type[T]:
+    """A type that any thread may decode or convert to: its ``Struct`` types are set up.
+
+    For every function that passes a type to msgspec (``tests/test_once.py`` checks that). A decoder
+    of a module is set up while it is imported, which one thread does.
+    """
+    if kind not in _READY:
+        with _SETTING_UP:
+            msgspec.json.Decoder(kind)
+        _READY.add(kind)
+    return kind

@@ -17,11 +17,14 @@ import msgspec
 
 from torch_tb_profiler.knowledge import patterns
 from torch_tb_profiler.knowledge.patterns import Needs, RulePattern
+from torch_tb_profiler.once import set_up
 
 T = TypeVar("T")
 
 _Contents = tuple[dict[str, Any], dict[str, Needs | None]]
 """The values of a file, and what the patterns of its rules need."""
+
+_CONTENTS: msgspec.msgpack.Decoder[_Contents] = msgspec.msgpack.Decoder(_Contents)
 
 
 class KnowledgeError(ValueError):
@@ -31,8 +34,8 @@ class KnowledgeError(ValueError):
 def load(file_name: str, schema: type[T]) -> T:
     """The contents of one TOML file of this package as ``schema``.
 
-    Callers cache the result with :func:`torch_tb_profiler.once.once` (files do not change while the
-    program runs), also because two threads must not decode a schema for the first time at once.
+    Callers cache the result with :func:`torch_tb_profiler.once.once`: files do not change while the
+    program runs.
 
     Raises:
         KnowledgeError: the file is no TOML or does not fit ``schema``.
@@ -43,7 +46,7 @@ def load(file_name: str, schema: type[T]) -> T:
 def load_file(path: Path, schema: type[T]) -> T:
     """As :func:`load`, of any TOML file."""
     try:
-        return msgspec.convert(_compiled(path)[0], schema, str_keys=True)
+        return msgspec.convert(_compiled(path)[0], set_up(schema), str_keys=True)
     except msgspec.DecodeError as error:
         raise KnowledgeError(f"{path.name}: {error}") from error
 
@@ -58,8 +61,7 @@ def _compiled(path: Path) -> _Contents:
     """The values of a file, and the texts that the patterns of its rules need."""
     code = _TomlLoader(path.stem, str(path)).get_code(path.stem)
     assert code is not None
-    contents: _Contents = msgspec.msgpack.decode(code.co_consts[0], type=_Contents)
-    return contents
+    return _CONTENTS.decode(code.co_consts[0])
 
 
 class _TomlLoader(SourceFileLoader):

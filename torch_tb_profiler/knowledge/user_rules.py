@@ -31,6 +31,7 @@ from torch_tb_profiler.knowledge.kernels import (
     kernel_file,
     uses_tensor_cores,
 )
+from torch_tb_profiler.once import set_up
 
 MAX_RULES = 10_000
 """More rules are an error: each is tried for every name."""
@@ -116,7 +117,7 @@ def parse_user_rules(data: bytes, source: str) -> UserRules:
         raise RulesError(f"{source} is no TOML: {cause}.", hint) from error
     checker = _Checker(data.decode(), source)
     try:
-        rules = msgspec.convert(document, _RulesFile).kernel
+        rules = msgspec.convert(document, set_up(_RulesFile)).kernel
     except msgspec.ValidationError as error:
         checker.explain(str(error))
     if len(rules) > MAX_RULES:

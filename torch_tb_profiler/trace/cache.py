@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.once import once
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, TraceMeta, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
@@ -101,14 +101,7 @@ def meta_from(values: dict[str, Any]) -> TraceMeta:
     """
     if values.keys() != set(TraceMeta.__struct_fields__):
         raise TypeError("the metadata has other keys than were written")
-    _set_up_types()
-    return msgspec.convert(values, TraceMeta)
-
-
-@once
-def _set_up_types() -> None:
-    """Set up by one thread what the first conversion would set up in many at once."""
-    msgspec.json.Decoder(TraceMeta)
+    return msgspec.convert(values, set_up(TraceMeta))
 
 
 def counts_from(values: dict[str, Any]) -> dict[str, int]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.once import set_up
+
 if TYPE_CHECKING:
     from torch_tb_profiler.trace.model import Trace
     from torch_tb_profiler.views.filling import Rows
@@ -83,7 +85,7 @@ class Column(msgspec.Struct, frozen=True, eq=False):
 
     def payload(self) -> ColumnPayload:
         """The declaration of the column in JSON."""
-        return msgspec.convert(self, ColumnPayload, from_attributes=True)
+        return msgspec.convert(self, set_up(ColumnPayload), from_attributes=True)
 
 
 class ColumnPayload(msgspec.Struct, frozen=True):

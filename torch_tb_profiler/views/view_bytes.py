@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.views.schema import (
     Column,
     ColumnSum,
@@ -75,7 +76,7 @@ def from_bytes(data: bytes, spec: ViewSpec, compute: Callable[[], View]) -> View
     Raises:
         Exception: the bytes are something else.
     """
-    stored = msgspec.msgpack.decode(data, type=_ViewBytes)
+    stored = msgspec.msgpack.decode(data, type=set_up(_ViewBytes))
     declared = {table.name: table for table in spec.tables}
     return View(
         tables={

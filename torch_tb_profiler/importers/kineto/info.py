@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.info import (
     DeviceInfo,
     JobInfo,
@@ -66,7 +67,7 @@ def trace_info(header: Header) -> TraceInfo:
         job=_job(job) if job else None,
         process_cpu_pct=_pct(usage.get("Process Cpu Utilization")),
         system_cpu_pct=_pct(usage.get("System Cpu Utilization")),
-        settings=msgspec.convert(header.get("program_settings") or {}, ProgramSettings),
+        settings=msgspec.convert(header.get("program_settings") or {}, set_up(ProgramSettings)),
         recording=RecordingSettings(**{key: _flag(header.get(key)) for key in RECORDING_KEYS}),
     )
 

@@ -48,6 +48,7 @@ from torch_tb_profiler.importers.kineto.reader import read as read_whole
 from torch_tb_profiler.importers.parts import END_NS, RecordingPart
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import AnySource, Source
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.columns import EPOCH_NS, ColumnArrays, EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -168,7 +169,7 @@ def _index(pieces: FilePieces, split: list[FilePiece], reading: Reading) -> Piec
     stored = None if reading.index is None else reading.index.load()
     if stored is not None:
         try:
-            index = msgspec.json.decode(stored, type=PieceIndex)
+            index = msgspec.json.decode(stored, type=set_up(PieceIndex))
         except msgspec.MsgspecError:
             index = None
         if index is not None and _fits(index, split):

@@ -11,6 +11,7 @@ from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.source import AnySource, Source
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, EventColumns, empty_table
 from torch_tb_profiler.trace.info import Capability, NotRecorded, TraceInfo
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
@@ -81,7 +82,7 @@ def _views(data: bytes, name: str) -> list[tuple[str, str]]:
     try:
         raw = msgspec.json.decode(data, type=list[msgspec.Raw] | msgspec.Raw)
         answers = raw if isinstance(raw, list) else [raw]
-        heads = [msgspec.json.decode(each, type=_Answer) for each in answers]
+        heads = [msgspec.json.decode(each, type=set_up(_Answer)) for each in answers]
     except msgspec.DecodeError as error:
         message = f"{name} is not a complete report: {error}."
         raise TraceFormatError("damaged_report", message, HINT) from None

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from torch_tb_profiler.importers.sidecars.annotations import SidecarError
+from torch_tb_profiler.once import set_up
 
 LAUNCH = re.compile(r"(cu|cuda|hip)\w*(Launch(Cooperative)?Kernel|Memcpy\w*Async|Memset\w*Async)")
 """Prefix of the calls that add a kernel, copy or memset to a graph."""
@@ -106,7 +107,7 @@ def read_capture(data: bytes) -> list[CapturedLaunch]:
         SidecarError: it is not Chrome JSON.
     """
     try:
-        events = msgspec.json.decode(data, type=_File, strict=False).traceEvents
+        events = msgspec.json.decode(data, type=set_up(_File), strict=False).traceEvents
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise SidecarError(f"not Chrome JSON ({str(error)[:100]})") from error
     slices = [event for event in events if _is_slice(event)]

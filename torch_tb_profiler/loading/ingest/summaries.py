@@ -47,6 +47,7 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import (
     kernel_kinds,
 )
 from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.info import TraceInfo
@@ -165,7 +166,7 @@ def _small_trace(
     intervals = dict.fromkeys(TIMED_ROLES, empty())
     # Computation is kernels, or the host's work without any: a summary need not distinguish them.
     intervals[Role.KERNEL] = Intervals(arrays["busy_start_ns"], arrays["busy_end_ns"])
-    certainty = msgspec.convert(summary["certainty"], CommunicationCertainty)
+    certainty = msgspec.convert(summary["certainty"], set_up(CommunicationCertainty))
     communication_certainty.provide(trace, certainty)
     kernel_kinds.provide(trace, kinds)
     records.provide(trace, calls)

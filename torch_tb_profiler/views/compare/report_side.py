@@ -14,6 +14,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.selection import Selection as Part
 from torch_tb_profiler.analysis.selection import SelectionError, UnusableRecordingError
+from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -119,7 +120,10 @@ def report_of(trace: Trace) -> JsonReport:
     """
     rows = trace.side[TABLE].frame.rows() if is_report(trace) else []
     try:
-        report = JsonReport({view: msgspec.json.decode(text, type=_Answer) for view, text in rows})
+        answer_type = set_up(_Answer)
+        report = JsonReport(
+            {view: msgspec.json.decode(text, type=answer_type) for view, text in rows}
+        )
     except msgspec.DecodeError as error:
         raise _other_shape(str(error)) from None
     for answer in report.answers.values():
