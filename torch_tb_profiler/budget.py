@@ -149,6 +149,18 @@ LIMITS: Mapping[str, Limit] = {
         1000,
         "those with the fewest batches are left out, noted as `loaders_left_out`",
     ),
+    "arguments": Limit(
+        "values of arguments that no column models",
+        1_000_000,
+        500e6,
+        0.25,
+        "the last ones are left out, noted as `arguments_left_out`",
+    ),
+    "argument_names": _fixed(
+        "distinct names of such arguments",
+        1000,
+        "the rarest are left out, noted as `arguments_left_out`",
+    ),
     "levels": _fixed(
         "levels of slices inside one another",
         1000,

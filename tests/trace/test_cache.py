@@ -39,7 +39,7 @@ def assert_same(one: Trace, other: Trace) -> None:
     frames = [
         name for name in Trace.__struct_fields__ if isinstance(getattr(one, name), pl.DataFrame)
     ]
-    assert len(frames) == 15
+    assert len(frames) == 16
     for name in frames:
         assert_frame_equal(getattr(one, name), getattr(other, name))
     assert one.side.keys() == other.side.keys()

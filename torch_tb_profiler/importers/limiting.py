@@ -37,6 +37,7 @@ def keep_within_budget(columns: EventColumns) -> None:
         is_work = np.isin(columns.tables["slices"]["category"], categories)
         _limit_names(columns, "kernel_names", is_work)
     _limit_stacks(columns)
+    _limit_arguments(columns)
     _limit_texts(columns)
 
 
@@ -135,6 +136,28 @@ def most_frames(frames: Int64, budget: Budget) -> int:
     while most > 1 and int(np.minimum(frames, most).sum()) > allowed:
         most = most * 3 // 4
     return most
+
+
+def _limit_arguments(columns: EventColumns) -> None:
+    """Leave out arguments with the rarest names, then those that come last."""
+    table, budget = columns.tables["arguments"], columns.budget
+    rows = np.bincount(table["key_code"])
+    names, limit = np.flatnonzero(rows), budget.count("argument_names")
+    if len(names) > limit:
+        is_remaining = np.zeros(len(rows), np.bool_)
+        is_remaining[names[np.argsort(-rows[names], kind="stable")[:limit]]] = True
+        _keep_arguments(columns, is_remaining[table["key_code"]], "argument_names")
+    count, limit = len(table["key_code"]), budget.count("arguments")
+    if count > limit:
+        _keep_arguments(columns, np.arange(count) < limit, "arguments")
+
+
+def _keep_arguments(columns: EventColumns, is_remaining: Bools, key: str) -> None:
+    table = columns.tables["arguments"]
+    for name in table:
+        table[name] = table[name][is_remaining]
+    left_out = int(np.count_nonzero(~is_remaining))
+    columns.quality.add("arguments_left_out", left_out, columns.budget.described(key))
 
 
 def _limit_texts(columns: EventColumns) -> None:

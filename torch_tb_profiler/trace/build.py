@@ -115,6 +115,7 @@ def build_trace(events: EventColumns) -> Trace:
     python = table_to_frame(by_slice(tables.pop("python"), slices.new_id))
     collectives = table_to_frame(by_slice(tables.pop("collective"), slices.new_id))
     stated = table_to_frame(by_slice(tables.pop("stated"), slices.new_id))
+    arguments = table_to_frame(by_slice(tables.pop("arguments"), slices.new_id))
     held = tables.pop("held_memory")
     held["slice"] = np.append(slices.new_id, ABSENT)[np.maximum(held["slice"], -1)]
     slices.forget_file()
@@ -137,6 +138,7 @@ def build_trace(events: EventColumns) -> Trace:
         counters=table_to_frame(tables.pop("counters")),
         instants=table_to_frame(tables.pop("instants")),
         samples=table_to_frame(tables.pop("samples")),
+        arguments=arguments,
         steps=steps,
         devices=build_devices(declared, used, quality),
         tracks=tracks,

@@ -174,6 +174,15 @@ SAMPLE_COLUMNS: dict[str, type[np.generic]] = {
 }
 """One row per host or device sample that a recorder took besides the events."""
 
+ARGUMENT_COLUMNS: dict[str, type[np.generic]] = {
+    "slice": np.int64,
+    "key_code": np.int32,  # name of the argument: "SQ_WAVES", "queued"
+    "value": np.float64,  # NaN where the value is text
+    "text_code": np.int32,  # -1 where the value is a number
+}
+"""One row per value that a recording gives of a slice and that no other column models; sparse, at
+most one row per slice and key. Integers that a float64 does not hold exactly are text."""
+
 TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "slices": SLICE_COLUMNS,
     "device": DEVICE_COLUMNS,
@@ -187,6 +196,7 @@ TABLE_COLUMNS: dict[str, dict[str, type[np.generic]]] = {
     "counters": COUNTER_COLUMNS,
     "instants": INSTANT_COLUMNS,
     "samples": SAMPLE_COLUMNS,
+    "arguments": ARGUMENT_COLUMNS,
 }
 
 ColumnArrays = dict[str, npt.NDArray[Any]]

@@ -51,12 +51,13 @@ _ORPHAN_REASONS = (None, "no_launch", "ambiguous_launch", "no_operator")
 
 
 def by_slice(table: ColumnArrays, new_id: Int64) -> ColumnArrays:
-    """A detail table with its ``slice`` column in ids of the trace, ordered by it.
+    """A detail table with its ``slice`` column in ids of the trace, ordered by it; rows of one
+    slice stay in order.
 
     The columns are taken out of ``table``.
     """
     table["slice"] = new_id[table["slice"]]
-    order = np.argsort(table["slice"])
+    order = np.argsort(table["slice"], kind="stable")
     return {name: table.pop(name)[order] for name in tuple(table)}
 
 

@@ -135,11 +135,11 @@ TABLES: dict[str, dict[str, Any]] = {
     "tracks": TRACKS,
 }
 """Schemas of the tables that the builder creates. ``python``, ``collectives``, ``stated``,
-``memory``, ``held_memory``, ``flows``, ``counters``, ``instants`` and ``samples`` have the columns
-of :mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into this trace and
-absent integers as nulls; ``memory`` is ordered by time and also has ``owner`` (slice id of the
-innermost node around it on its thread, after absorption, null if none) and ``frame`` (the innermost
-python frame around it).
+``memory``, ``held_memory``, ``flows``, ``counters``, ``instants``, ``samples`` and ``arguments``
+have the columns of :mod:`torch_tb_profiler.trace.columns`, with ``slice``/``track`` pointing into
+this trace and absent values as nulls; ``arguments`` is ordered by slice; ``memory`` is ordered by
+time and also has ``owner`` (slice id of the innermost node around it on its thread, after
+absorption, null if none) and ``frame`` (the innermost python frame around it).
 
 An absorbed operator stays in ``slices`` and is still the ``parent`` of its children; its own values
 (self time, device work, calls, memory) belong to its absorber, so that sums over all nodes hold.
@@ -151,6 +151,7 @@ _FROM_IMPORTER = {
     name: name
     for name in (
         "python", "stated", "memory", "held_memory", "flows", "counters", "instants", "samples",
+        "arguments",
     )
 } | {"collectives": "collective"}  # fmt: skip
 """Tables of a trace that have the columns of an importer's table."""
@@ -225,6 +226,7 @@ class Trace(Struct, frozen=True, eq=False, weakref=True):
     devices: pl.DataFrame
     tracks: pl.DataFrame
     samples: pl.DataFrame
+    arguments: pl.DataFrame
     quality: QualityReport
     side: Mapping[str, SideTable] = field(default_factory=dict)
     derived: DerivedValues = field(default_factory=DerivedValues)

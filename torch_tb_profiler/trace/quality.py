@@ -144,6 +144,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "their time counts for the slice around them. What is above is right.",
     "stacks_cut": "Call stacks with more frames than the limit were cut: the outermost frames are "
     "left out.",
+    "arguments_left_out": "Arguments of slices beyond the limit were left out: those with the "
+    "rarest names, or the last ones of the file. The others are right.",
     "no_steps": "The recording has no steps; all of it counts as one step.",
     "ascend_link_differs": "Device rows that a flow arrow of the file links to another operator "
     "than the calls and queues in between; the calls count.",
