@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.helpers.traces import columns, frame, kernel, op, slice_event, trace
+from torch_tb_profiler.importers.registry import import_trace
 from torch_tb_profiler.trace.build import build_trace
 
 V100 = {
@@ -84,3 +87,35 @@ def test_tracks_have_a_position_from_top_to_bottom() -> None:
     events.tracks[2].process_sort_index = 5
     built = build_trace(events)
     assert built.tracks["sort_index"].to_list() == [2, 1, 0]
+
+
+def counter(pid: object, name: str, series: str, ts: float, value: float) -> dict[str, object]:
+    event = {"ph": "C", "name": name, "pid": pid, "tid": 0, "ts": ts, "args": {series: value}}
+    return event if series == "" else {**event, "cat": "hardware_counters"}
+
+
+@pytest.mark.parametrize(
+    ("pid", "label", "device"),
+    [
+        ("GPU 3 Counters", None, 3),
+        ("XPU 0 Counters", None, 0),
+        (1, "GPU 1", 1),
+        (1, "CPU", None),
+        ("GPU Counters", None, None),
+        ("GPU 99999999 Counters", None, None),
+    ],
+)
+def test_rows_of_counters_have_the_device_they_measure(
+    pid: object, label: str | None, device: int | None
+) -> None:
+    names = [{"ph": "M", "name": "process_labels", "pid": pid, "tid": 0, "args": {"labels": label}}]
+    events = [
+        *(names if label else ()),
+        kernel("k", 0, 5, device=0),
+        counter(pid, "Power (W)", "", 2, 300),
+        counter(pid, "sm__cycles_active", "sm__cycles_active", 3, 40),
+    ]
+    built = build_trace(import_trace([json.dumps({"traceEvents": events}).encode()], name="x"))
+    assert built.counters["value"].to_list() == [300, 40]
+    assert built.tracks["device"].gather(built.counters["track"]).to_list() == [device] * 2
+    assert built.device_work.height == built.slices.height == 1

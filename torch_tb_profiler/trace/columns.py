@@ -207,6 +207,10 @@ DEVICE_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNOREC
 """How a writer labels the process with a device's rows; contains the device's number."""
 
 
+COUNTER_PROCESS = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU) (\d{1,9}) Counters")
+"""The process under which torch >= 2.15 writes the counters of a device."""
+
+
 class Track(Struct):
     """One row of a trace: a host thread or a device stream. ``pid``/``tid`` are text, because
     formats write numbers, strings, negatives and nothing."""

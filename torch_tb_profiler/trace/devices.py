@@ -12,6 +12,7 @@ from msgspec import Struct
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
+    COUNTER_PROCESS,
     DEVICE_LABEL,
     Bools,
     ColumnArrays,
@@ -32,7 +33,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     """One row per track; device tracks get their device and stream from their slices' arguments,
-    else from the process label and the thread id."""
+    else from the process label and the thread id, tracks of a device's counters its number."""
     count = len(events.tracks)
     is_device = np.zeros(count, np.bool_)
     is_device[slices.track[slices.ids_of(DEVICE_CATEGORIES)]] = True
@@ -40,6 +41,8 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
     where = slices.track[slices.new_id[details["slice"]]]
     device = _first_per_track(count, where, details["device"])
     stream = _first_per_track(count, where, details["stream"])
+    has_counters = np.zeros(count, np.bool_)
+    has_counters[events.tables["counters"]["track"]] = True
     position = _display_positions(events.tracks, is_device)
     process = slices.process_of_track.tolist()
     rows = [
@@ -52,7 +55,9 @@ def build_tracks(events: EventColumns, slices: OrderedSlices) -> pl.DataFrame:
             track.thread_name,
             None if process[index] == NO_PROCESS else process[index],
             bool(is_device[index]),
-            _given_or(device[index], _device_of(track)) if is_device[index] else None,
+            _given_or(device[index], _device_of(track))
+            if is_device[index]
+            else (_counter_device(track) if has_counters[index] else None),
             _given_or(stream[index], _integer(track.tid)) if is_device[index] else None,
             position[index],
         )
@@ -98,6 +103,17 @@ def _device_of(track: Track) -> int | None:
     label = DEVICE_LABEL.search(track.process_label or "")
     device = _integer(label[1] if label else track.pid)
     return device if device is not None and abs(device) < MAX_DEVICES else None
+
+
+def _counter_device(track: Track) -> int | None:
+    """The device of a track of counters: by its process, ``GPU 0 Counters``, or the label of its
+    process, ``GPU 0``."""
+    match = COUNTER_PROCESS.fullmatch(track.pid) or COUNTER_PROCESS.fullmatch(
+        track.process_name or ""
+    )
+    label = match or DEVICE_LABEL.match(track.process_label or "")
+    device = _integer(label[1]) if label else None
+    return device if device is not None and device < MAX_DEVICES else None
 
 
 def _integer(value: object) -> int | None:

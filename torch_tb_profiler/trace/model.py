@@ -121,7 +121,7 @@ TRACKS = {
     "thread_name": pl.String,
     "process": pl.Int32,  # number of the host process, 0 … in order of pids; null for devices
     "is_device": pl.Boolean,
-    "device": pl.Int64,
+    "device": pl.Int64,  # of rows of a device, and of rows with counters of one
     "stream": pl.Int64,
     "sort_index": pl.Int64,  # position from top to bottom, 0 …
 }

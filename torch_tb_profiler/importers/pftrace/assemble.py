@@ -13,7 +13,7 @@ from torch_tb_profiler.importers.pftrace.categories import (
     assign_stage_categories,
     categories,
 )
-from torch_tb_profiler.importers.pftrace.counter_values import absolute_values
+from torch_tb_profiler.importers.pftrace.counter_values import absolute_values, name_counters
 from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, slice_column
 from torch_tb_profiler.importers.pftrace.devices import label_device_rows
 from torch_tb_profiler.importers.pftrace.launches import launches
@@ -52,9 +52,9 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     rows = TrackTable(list(merger.tracks), merger.descriptors)
     base_ns = _rebase(merger, raw)
     slices, row_of = _in_order(raw["slices"], raw["ends"], merger)
-    raw["counters"]["value"] = absolute_values(
-        raw["counters"], [merger.descriptor_of(key) for key in merger.tracks]
-    )
+    descriptors = [merger.descriptor_of(key) for key in merger.tracks]
+    raw["counters"]["value"] = absolute_values(raw["counters"], descriptors)
+    name_counters(raw["counters"], descriptors, merger.strings)
     # Only now: sibling tracks share a row, but a begin and its end share a track.
     index = np.array([*rows.index, -1], np.int32)
     for shown in (slices, raw["instants"], raw["counters"]):
@@ -74,7 +74,7 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
             tables[table] = detail_table(merger.columns, table, row_of, kind)
     tables["slices"] = _columns(slices, category, merger, row_of)
     _add_instants(tables, raw)
-    tables["counters"] = _counters(raw["counters"], merger, rows)
+    tables["counters"] = {name: raw["counters"][name] for name in TABLE_COLUMNS["counters"]}
     modules = tables["python"]["slice"][tables["python"]["module_id"] != ABSENT]
     tables["slices"]["category"][modules] = Category.MODULE
     strings = list(merger.strings)
@@ -227,16 +227,3 @@ def _add_instants(tables: dict[str, ColumnArrays], raw: dict[str, ColumnArrays])
         column: np.concatenate([from_slices[column], raw["instants"][column]])
         for column in from_slices
     }
-
-
-def _counters(table: ColumnArrays, merger: PacketBatchMerger, rows: TrackTable) -> ColumnArrays:
-    """Counters; those without a name get that of their track."""
-    name, series = table["name_code"], table["series_code"]
-    nameless = np.flatnonzero(name < 0)
-    if len(nameless):
-        tracks, inverse = np.unique(table["track"][nameless], return_inverse=True)
-        names = [rows.tracks[track].thread_name or UNNAMED for track in tracks.tolist()]
-        codes = np.array([merger.strings[each] for each in names], name.dtype)
-        name[nameless] = codes[inverse]
-        series[nameless] = merger.strings[""]
-    return {column: table[column] for column in TABLE_COLUMNS["counters"]}

@@ -1,4 +1,5 @@
-"""Names of GPU counters, from descriptors that are interned or inline with the first values."""
+"""Names and units of GPU counters, from descriptors that are interned or inline with the first
+values."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from torch_tb_profiler.importers.pftrace.fields import GpuCounterEvent, InternedData, TracePacket
+from torch_tb_profiler.importers.pftrace.units import gpu_unit, with_unit
 from torch_tb_profiler.importers.protobuf.texts import distinct_texts
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
@@ -16,6 +18,9 @@ INLINE = 1 << 16
 """The inline descriptor for GPU n has the number INLINE + n."""
 
 MAX_COUNTERS = 1 << 20
+
+MAX_UNITS = 8
+"""Further units that a counter multiplies or divides by are dropped."""
 
 Entries = dict[tuple[int, int], dict[int, str]]
 
@@ -97,8 +102,23 @@ def _add_names(wire: Wire, owners: _DescriptorOwners, entries: Entries) -> None:
     row_of = descriptors.message[messages.message]
     keys = counter_numbers(number[row_of], specs.ints(GpuCounterEvent.SPEC_ID, default=0))
     codes, texts = distinct_texts(wire, *specs.spans(GpuCounterEvent.SPEC_NAME))
-    for key, owner_scope, code in zip(
-        keys.tolist(), scope[row_of].tolist(), codes.tolist(), strict=True
+    above, below = (
+        _units(wire, specs, number)
+        for number in (GpuCounterEvent.SPEC_UNITS, GpuCounterEvent.SPEC_DIVISOR_UNITS)
+    )
+    for row, (key, owner_scope, code) in enumerate(
+        zip(keys.tolist(), scope[row_of].tolist(), codes.tolist(), strict=True)
     ):
         if key and code >= 0:
-            entries.setdefault((owner_scope, InternedData.COUNTERS), {})[key] = texts[code]
+            name = with_unit(texts[code], gpu_unit(above.get(row, ()), below.get(row, ())))
+            entries.setdefault((owner_scope, InternedData.COUNTERS), {})[key] = name
+
+
+def _units(wire: Wire, specs: Fields, number: int) -> dict[int, list[int]]:
+    """Per spec that has any, its units of one field, in order."""
+    units: dict[int, list[int]] = {}
+    for row, unit in zip(*(part.tolist() for part in wire.numbers(specs, number)), strict=True):
+        known = units.setdefault(row, [])
+        if len(known) < MAX_UNITS:
+            known.append(unit)
+    return units

@@ -8,6 +8,7 @@ import numpy as np
 
 from torch_tb_profiler.importers.pftrace.fields import TracePacket, TrackDescriptor
 from torch_tb_profiler.importers.pftrace.texts import PieceTexts
+from torch_tb_profiler.importers.pftrace.units import TRACK_UNITS
 from torch_tb_profiler.importers.protobuf.texts import distinct_texts
 from torch_tb_profiler.importers.protobuf.wire import DELIMITED, Fields, Wire
 from torch_tb_profiler.trace.columns import ABSENT, Int64
@@ -25,6 +26,8 @@ class Descriptor(NamedTuple):
         process_name: The name of the process.
         thread_name: The name of the thread.
         is_thread: Whether the track is a thread.
+        is_counter: Whether the track is a counter.
+        counter_unit: The unit of its values; None for none.
         counter_factor: Factor of the values of a counter.
         is_incremental: Whether the values of a counter are increments.
     """
@@ -37,6 +40,8 @@ class Descriptor(NamedTuple):
     process_name: str | None = None
     thread_name: str | None = None
     is_thread: bool = False
+    is_counter: bool = False
+    counter_unit: str | None = None
     counter_factor: int = 1
     is_incremental: bool = False
 
@@ -65,6 +70,14 @@ def read_descriptors(wire: Wire, packets: Fields, texts: PieceTexts) -> list[Des
     process_names = _names(wire, process, TrackDescriptor.PROCESS_NAME)
     thread_names = _names(wire, thread, TrackDescriptor.THREAD_NAME)
     is_thread = (fields.ints(TrackDescriptor.THREAD, DELIMITED) != ABSENT).tolist()
+    is_counter = (fields.ints(TrackDescriptor.COUNTER, DELIMITED) != ABSENT).tolist()
+    unit_names = _names(wire, counter, TrackDescriptor.COUNTER_UNIT_NAME)
+    units = [
+        name or TRACK_UNITS.get(unit)
+        for name, unit in zip(
+            unit_names, counter.ints(TrackDescriptor.COUNTER_UNIT).tolist(), strict=True
+        )
+    ]
     factor = counter.ints(TrackDescriptor.COUNTER_FACTOR, default=1).tolist()
     is_incremental = (counter.ints(TrackDescriptor.COUNTER_IS_INCREMENTAL, default=0) != 0).tolist()
     rows = zip(
@@ -73,6 +86,8 @@ def read_descriptors(wire: Wire, packets: Fields, texts: PieceTexts) -> list[Des
         process_names,
         thread_names,
         is_thread,
+        is_counter,
+        units,
         factor,
         is_incremental,
         strict=True,

@@ -124,6 +124,8 @@ class GpuCounterEvent:
     SPECS = 1
     SPEC_ID = 1
     SPEC_NAME = 2
+    SPEC_UNITS = 7
+    SPEC_DIVISOR_UNITS = 8
 
 
 class InternedData:
@@ -171,5 +173,7 @@ class TrackDescriptor:
     PROCESS_NAME = 6
     TID = 2
     THREAD_NAME = 5
+    COUNTER_UNIT = 3
     COUNTER_FACTOR = 4
     COUNTER_IS_INCREMENTAL = 5
+    COUNTER_UNIT_NAME = 6

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
 from torch_tb_profiler.importers.pftrace.batch import TrackKey
 from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
-from torch_tb_profiler.trace.columns import DEVICE_LABEL, Track
+from torch_tb_profiler.trace.columns import COUNTER_PROCESS, DEVICE_LABEL, Track
 
 MAX_PARENTS = 64
 """Maximum depth of parent tracks; parents may form a cycle."""
@@ -20,6 +21,11 @@ OVERHEAD_PROCESS = "Overhead"
 DEVICE_SORT_INDEX = 5_000_000
 COUNTER_SORT_INDEX = 100
 """Sort indices of devices and their counters in PyTorch's JSON."""
+
+COUNTER_PATH = re.compile(
+    rf"(?:.*/)?(?:{COUNTER_PROCESS.pattern}|GPU/Counters/(?:GPU )?(\d{{1,9}}))(?:/.*)?", re.DOTALL
+)
+"""The names of a track and the tracks around it, outermost first, of a counter of one GPU."""
 
 QUEUE = re.compile(r"(?:\[(?P<lane>\d{1,18})\] )?(?P<name>.*)", re.DOTALL)
 """The name of a queue as PyTorch's encoder writes it: ``[07] stream 7``."""
@@ -61,6 +67,10 @@ class TrackTable:
         return self._track_of(descriptor)
 
     def _track_of(self, descriptor: Descriptor) -> Track:
+        if descriptor.is_counter:
+            match = COUNTER_PATH.fullmatch("/".join(self._names_around(descriptor)))
+            if match is not None:
+                return _counters(str(int(match[1] or match[2])))
         pid = self._pid(descriptor)
         own_name = _truncated(descriptor.thread_name or descriptor.name)
         process_name = None if pid is None else _truncated(self._process_names.get(pid))
@@ -82,14 +92,21 @@ class TrackTable:
 
     def _pid(self, descriptor: Descriptor) -> int | None:
         """The process of a track: its own, else that of the nearest ancestor."""
+        return next((each.pid for each in self._lineage(descriptor) if each.pid is not None), None)
+
+    def _names_around(self, descriptor: Descriptor) -> list[str]:
+        """The names of a track and its ancestors, outermost first."""
+        lineage = list(self._lineage(descriptor))[::-1]
+        return [(each.name or each.process_name or "")[:MAX_TEXT_CHARS] for each in lineage]
+
+    def _lineage(self, descriptor: Descriptor) -> Iterator[Descriptor]:
+        """A track and its ancestors, innermost first."""
+        parent: Descriptor | None = descriptor
         for _ in range(MAX_PARENTS):
-            if descriptor.pid is not None:
-                return descriptor.pid
-            parent = self._descriptors.get(descriptor.parent or 0)
             if parent is None:
-                return None
-            descriptor = parent
-        return None
+                return
+            yield parent
+            parent = self._descriptors.get(parent.parent or 0)
 
 
 def _queue(key: TrackKey) -> Track:

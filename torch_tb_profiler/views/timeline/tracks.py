@@ -240,7 +240,7 @@ def device_titles(trace: Trace) -> dict[int, str]:
 def group_of_row(row: dict[str, object], titles: dict[int, str]) -> Group:
     """The heading above one row of ``trace.tracks``, by :func:`device_titles`."""
     device = row["device"]
-    if row["is_device"] and isinstance(device, int):
+    if isinstance(device, int):
         return Group(f"d{device}", titles.get(device, f"GPU {device}"), "device", device)
     process, label, pid = row["process_name"], row["process_label"], row["pid"]
     title = " ".join(str(part) for part in (process, pid) if part) or "Process"
