@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from torch_tb_profiler.knowledge.device_counters import counter_meaning, roles
 from torch_tb_profiler.knowledge.files import load
 from torch_tb_profiler.once import once
 
@@ -122,19 +123,34 @@ def source_kind(source: str, metric: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def metric_meaning(source: str, metric: str) -> Metric | None:
-    """The meaning of a metric of a source; None if unknown."""
+def metric_meaning(source: str, metric: str, unit: str = "") -> Metric | None:
+    """The meaning of a metric of a source; None if unknown.
+
+    Args:
+        source: What was sampled.
+        metric: Its name.
+        unit: The unit that the recorder states, empty for none.
+    """
     for each in resources_file().metrics:
         if re.fullmatch(each.metric, metric) and re.fullmatch(each.source, source):
             return each
-    return None
+    role = counter_meaning(metric, unit).role if is_device(source) else None
+    if role is None or is_momentary(source):
+        return None
+    return Metric(source, metric, role.help, interval=role.kind == "mean", rare=role.rare)
 
 
-def metric_rank(source: str, metric: str) -> int:
-    """The position of a metric in the file, for sorting; unknown metrics come last."""
-    known = metric_meaning(source, metric)
-    metrics = resources_file().metrics
-    return len(metrics) if known is None else metrics.index(known)
+def metric_rank(source: str, metric: str, unit: str = "") -> int:
+    """The position of a metric in the file, for sorting: of devices by role; unknown metrics come
+    last."""
+    known, metrics = metric_meaning(source, metric, unit), resources_file().metrics
+    if known is None:
+        return len(metrics) + len(roles())
+    if known in metrics:
+        return metrics.index(known)
+    role = counter_meaning(metric, unit).role
+    assert role is not None, "known of no other file"
+    return len(metrics) + list(roles()).index(role.role)
 
 
 def _is_any(name: str, patterns: tuple[str, ...]) -> bool:

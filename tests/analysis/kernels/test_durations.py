@@ -62,7 +62,7 @@ def counted(of: Trace, *values: tuple[str, float]) -> Trace:
     """The trace with values of counters."""
     texts = np.array([*of.strings, *(name for name, _ in values)], np.object_)
     rows = [
-        {"track": 0, "name_code": row, "series_code": 0, "time_ns": 0, "value": value}
+        {"track": 0, "name_code": row, "series_code": row, "time_ns": 0, "value": value}
         for row, (_, value) in enumerate(values, len(of.strings))
     ]
     counters = pl.DataFrame(rows, schema=of.counters.schema)

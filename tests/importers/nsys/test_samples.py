@@ -22,7 +22,6 @@ from tests.importers.nsys.exports import (
     trace_of,
 )
 from torch_tb_profiler.importers.downsampling import downsample
-from torch_tb_profiler.importers.nsys.samples import split_unit
 from torch_tb_profiler.importers.nsys.scheduling import mean_running, running_times
 from torch_tb_profiler.trace.columns import EventColumns
 
@@ -41,23 +40,6 @@ def samples_of(columns: EventColumns) -> list[Sample]:
             strict=True,
         )
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "split"),
-    [
-        ("SMs Active [Throughput %]", ("SMs Active", "%")),
-        ("GPC Clock Frequency [MHz]", ("GPC Clock Frequency", "MHz")),
-        (
-            "Unallocated Warps in Active SMs [Throughput %]",
-            ("Unallocated Warps in Active SMs", "%"),
-        ),
-        ("PCIe RX Throughput", ("PCIe RX Throughput", "")),
-        ("[a] b", ("[a] b", "")),
-    ],
-)
-def test_units_are_split_from_names(text: str, split: tuple[str, str]) -> None:
-    assert split_unit(text) == split
 
 
 def test_metrics_are_identified_by_name(tmp_path: Path) -> None:

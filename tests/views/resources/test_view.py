@@ -71,7 +71,7 @@ def test_bytes_per_second_are_drawn_in_a_unit_that_fits(value: float, unit: str)
     read = [Sample("NPU 0", "HBM read", "bytes/s", at, value) for at in (100, 200)]
     view = resources(recorded(STEPS, samples=read), Selection())
     (panel,) = view.series.values()
-    assert (panel.y_title, panel.lines[0].y) == (f"HBM read ({unit})", [25, 25])
+    assert (panel.y_title, set(panel.lines[0].y)) == (f"HBM read ({unit})", {25})
     assert rows(view)["HBM read"]["mean"] == value / 1e6
 
 

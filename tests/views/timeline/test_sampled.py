@@ -28,10 +28,11 @@ def test_a_heading_per_source_below_the_rows() -> None:
     ]
     assert last == [
         ("memory", "bytes", None, 2**30),
-        ("SM clock", None, "MHz", 1830),
         ("SMs Active", "pct", None, 80),
+        ("SM clock", None, "MHz", 1830),
     ]
-    assert "GPU 0" in str(built.tracks[-2].help)
+    assert "GPU 0" in str(built.tracks[-1].help)
+    assert "time since the previous sample" in str(built.tracks[-2].help)
 
 
 def test_samples_of_another_clock_are_not_drawn() -> None:
@@ -46,7 +47,8 @@ def test_what_is_measured_of_a_kernel_says_so() -> None:
 
 
 def test_each_value_holds_until_the_next() -> None:
-    built = timeline(recorded(EVENTS, samples=SAMPLES))
+    sampled = [each._replace(metric="memory used") for each in SAMPLES[:2]]
+    built = timeline(recorded(EVENTS, samples=sampled))
     number = len(built.tracks) - 1
     shown = counter_screen(built, [number], Viewport(0, 900_000, 900), 10**6)
     moments = shown.bucket << shown.shift

@@ -11,8 +11,8 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.intervals import total_within, union
+from torch_tb_profiler.analysis.measured.counters import counters_of_role
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
-from torch_tb_profiler.analysis.recording.samples import has_own_clock, samples
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -36,8 +36,8 @@ KERNEL_DURATIONS = pl.Schema(
 )
 """One row per kernel and launch shape, those with most time first."""
 CLOCKS = pl.Schema({"clock": pl.String, "mean_mhz": pl.Float64})
-_COUNTERS = {"SM clock": "SM Clock", "memory clock": "Memory Clock"}
-"""Name of a clock → start of the name of its counter, in MHz."""
+_ROLES = {"SM clock": "sm_clock", "memory clock": "memory_clock"}
+"""Name of a clock → the role of its counter."""
 _SHAPE = ("name_code", "grid_code", "block_code")
 
 
@@ -85,36 +85,22 @@ def kernel_durations(trace: Trace) -> pl.DataFrame:
 
 @per_trace
 def clocks(trace: Trace) -> pl.DataFrame:
-    """The clocks of a whole recording as :data:`CLOCKS`: the mean of their counters, else of the
-    samples of the devices in use; empty where there are none."""
-    means = {}
-    for clock, counter in _COUNTERS.items():
-        mean = _mean(trace, counter)
-        means[clock] = _sampled(trace, clock) if mean is None else mean
+    """The clocks of a whole recording as :data:`CLOCKS`: the mean of what was sampled of the
+    devices in use; empty where nothing was."""
+    means = {clock: _mean(trace, role) for clock, role in _ROLES.items()}
     known = [(clock, mean) for clock, mean in means.items() if mean is not None]
     return pl.DataFrame(known, schema=CLOCKS, orient="row")
 
 
-def _sampled(trace: Trace, clock: str) -> float | None:
-    """Mean of the samples of a clock during the recording; of all samples where none was taken
-    during it."""
-    used = {f"GPU {device}" for device in trace.devices.filter("used")["device"].to_list()}
+def _mean(trace: Trace, role: str) -> float | None:
+    """Mean of the samples during the recording; of all samples where none was taken during it."""
+    used = set(trace.devices.filter("used")["device"].to_list())
     sampled = [
-        series
-        for series in samples(trace).series
-        if series.metric == clock and series.unit == "MHz" and series.source in used
+        each.series for device, each in counters_of_role(trace, role).items() if device in used
     ]
-    if not sampled or has_own_clock(trace):
+    if not sampled:
         return None
     value = np.concatenate([series.value for series in sampled])
     time_ns = np.concatenate([series.time_ns for series in sampled])
     inside = (time_ns >= trace.meta.start_ns) & (time_ns < trace.meta.end_ns)
     return float((value[inside] if inside.any() else value).mean())
-
-
-def _mean(trace: Trace, counter: str) -> float | None:
-    """Mean of the counters whose name starts with ``counter``; None without any."""
-    names = trace.counters["name_code"].to_numpy()
-    chosen = codes.names_match(trace, names, lambda name: name.startswith(counter))
-    mean = trace.counters["value"].filter(pl.Series(chosen)).drop_nans().mean()
-    return float(mean) if isinstance(mean, int | float) else None

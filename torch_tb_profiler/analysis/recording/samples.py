@@ -131,10 +131,21 @@ def _runs(keys: list[Int32]) -> Int64:
 
 def _series(trace: Trace, key: list[int], time_ns: Int64, value: Float64) -> SampleSeries:
     source, metric, unit = (trace.text(code) or "" for code in key)
+    return series_of((source or "recording", metric or "value", unit), time_ns, value)
+
+
+def series_of(name: tuple[str, str, str], time_ns: Int64, value: Float64) -> SampleSeries:
+    """The series of the samples of one metric, in any order; what is not finite only marks a time.
+
+    Args:
+        name: Source, metric and unit.
+        time_ns: When each was sampled.
+        value: The values.
+    """
     if np.any(time_ns[1:] < time_ns[:-1]):
         order = np.argsort(time_ns, kind="stable")
         time_ns, value = time_ns[order], value[order]
-    known, interval_ns = metric_meaning(source, metric), None
+    known, interval_ns = metric_meaning(*name), None
     if known is not None and known.interval:
         start_ns = _interval_starts(time_ns)
         time_ns, interval_ns = start_ns, time_ns - start_ns
@@ -142,7 +153,7 @@ def _series(trace: Trace, key: list[int], time_ns: Int64, value: Float64) -> Sam
     if not is_finite.all():
         time_ns, value = time_ns[is_finite], value[is_finite]
         interval_ns = None if interval_ns is None else interval_ns[is_finite]
-    return SampleSeries(source or "recording", metric or "value", unit, time_ns, value, interval_ns)
+    return SampleSeries(*name, time_ns, value, interval_ns)
 
 
 def _interval_starts(time_ns: Int64) -> Int64:
@@ -176,7 +187,7 @@ def series_order(series: SampleSeries) -> tuple[object, ...]:
     source, metric = series.source, series.metric
     kind = kinds().index(source_kind(source, ""))
     natural = [(len(part), part) if part.isdecimal() else (0, part) for part in _PARTS(source)]
-    return kind, natural, metric_rank(source, metric), metric, series.unit
+    return kind, natural, metric_rank(source, metric, series.unit), metric, series.unit
 
 
 def select_within(series: SampleSeries, stretches: Intervals) -> SampleSeries:

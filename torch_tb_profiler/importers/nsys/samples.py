@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from torch_tb_profiler.budget import UNLIMITED
@@ -13,6 +12,7 @@ from torch_tb_profiler.importers.nsys.parts import SlicePart, build_table, empty
 from torch_tb_profiler.importers.nsys.rows import TimedRows
 from torch_tb_profiler.importers.nsys.text import until_nul
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Float64, Int64
+from torch_tb_profiler.trace.counter_names import split_unit
 
 GPU_METRICS = "GPU_METRICS"
 GPU_METRIC_NAMES = "TARGET_INFO_GPU_METRICS"
@@ -24,8 +24,6 @@ NICS = "TARGET_INFO_NIC_INFO"
 _GPU_OF_TYPE = 0xFF
 """The low bits of ``typeId`` are the number of the GPU."""
 
-_UNIT = re.compile(r"^(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]\s*$", re.DOTALL)
-
 _Series = tuple[str, str, str]
 """Source, metric, unit."""
 
@@ -34,19 +32,6 @@ def read_samples(export: Export) -> list[SlicePart]:
     """Read the samples of all metrics, identified by name: metric numbers differ between GPUs and
     recordings."""
     return [_gpu_samples(export), _nic_samples(export)]
-
-
-def split_unit(text: str) -> tuple[str, str]:
-    """Name and unit of a metric; percentages of any kind are ``%``.
-
-    >>> split_unit("SMs Active [Throughput %]"), split_unit("GPC Clock Frequency [MHz]")
-    (('SMs Active', '%'), ('GPC Clock Frequency', 'MHz'))
-    """
-    match = _UNIT.match(text)
-    if match is None:
-        return text, ""
-    unit = match["unit"].strip()
-    return match["name"], "%" if unit.endswith("%") else unit
 
 
 def _gpu_samples(export: Export) -> SlicePart:

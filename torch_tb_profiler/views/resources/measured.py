@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.measured.counters import counter_name, device_counters
 from torch_tb_profiler.analysis.recording.samples import SampleSeries, samples, series_order
 from torch_tb_profiler.knowledge.resources import is_elsewhere, is_usage_counter
 from torch_tb_profiler.trace.derived import per_trace
@@ -20,22 +21,27 @@ RECORDING = "recording"
 def measured(trace: Trace) -> tuple[SampleSeries, ...]:
     """All series of samples and counters, by source and metric."""
     sampled = [each for each in samples(trace).series if not is_elsewhere(each.metric)]
-    every = [*sampled, *_counters(trace)]
-    return tuple(sorted(every, key=series_order))
+    of_devices = [each for each in device_counters(trace) if each.event is not None]
+    shown = {each.event for each in of_devices}
+    every = [*sampled, *(each.series for each in of_devices), *_others(trace, shown)]
+    return tuple(sorted((each for each in every if len(each.value)), key=series_order))
 
 
 def has_measured(trace: Trace) -> bool:
-    """Whether :func:`measured` or :func:`means_of_recorder` have any series, by names alone."""
+    """Whether :func:`measured` or :func:`means_of_recorder` have any series, by names alone where
+    these say it."""
     named = (
         (trace.samples["metric_code"], lambda name: not is_elsewhere(name)),
         (trace.counters["name_code"], is_usage_counter),
     )
     info = trace.meta.info
-    return (info.process_cpu_pct, info.system_cpu_pct) != (None, None) or any(
+    if (info.process_cpu_pct, info.system_cpu_pct) != (None, None):
+        return True
+    return any(
         is_shown(trace.text(code) or "")
         for codes_of, is_shown in named
         for code in codes_of.unique().to_list()
-    )
+    ) or bool(device_counters(trace))
 
 
 def means_of_recorder(trace: Trace) -> list[tuple[str, float]]:
@@ -54,39 +60,24 @@ def means_of_recorder(trace: Trace) -> list[tuple[str, float]]:
     ]
 
 
-def _counters(trace: Trace) -> list[SampleSeries]:
-    """Series of the counters that tell of use; of which row of the trace they are, their process
-    says."""
+def _others(trace: Trace, shown: set[tuple[int, int, int] | None]) -> list[SampleSeries]:
+    """Series of the other counters whose names tell of use; of what, their process says."""
     if trace.counters.is_empty():
         return []
     shows_use = codes.map_names(
         trace, trace.counters["name_code"].to_numpy(), is_usage_counter, np.bool_
     )
     points = trace.counters.filter(pl.Series(shows_use), pl.col("value").is_finite())
-    if points.is_empty():
-        return []
     rows = {row["track"]: row for row in trace.tracks.iter_rows(named=True)}
     series = []
-    for part in points.partition_by("track", "name_code", "series_code", maintain_order=True):
+    for key, part in points.partition_by(
+        "track", "name_code", "series_code", maintain_order=True, as_dict=True
+    ).items():
+        if key in shown:
+            continue
         ordered = part.sort("time_ns", maintain_order=True)
-        row = rows.get(part["track"][0], {})
-        name, series_name = (
-            trace.text(part["name_code"][0]) or "",
-            trace.text(part["series_code"][0]),
-        )
-        series.append(
-            SampleSeries(
-                _source(row),
-                name if series_name in (None, "", name) else f"{name}: {series_name}",
-                "",
-                ordered["time_ns"].to_numpy(),
-                ordered["value"].to_numpy(),
-            )
-        )
+        source = str(rows.get(part["track"][0], {}).get("process_name") or "") or RECORDING
+        name = (source, counter_name(trace, key[1], key[2]), "")
+        time_ns, value = ordered["time_ns"].to_numpy(), ordered["value"].to_numpy()
+        series.append(SampleSeries(*name, time_ns, value))
     return series
-
-
-def _source(row: dict[str, object]) -> str:
-    if row.get("is_device") and row.get("device") is not None:
-        return f"GPU {row['device']}"
-    return str(row.get("process_name") or "") or RECORDING

@@ -107,7 +107,7 @@ def _is_split(members: list[SampleSeries]) -> bool:
 def _is_uninformative(series: SampleSeries) -> bool:
     """Whether a curve carries no information: one of those that are mostly 0, and is, or that stay
     what they are."""
-    known = metric_meaning(series.source, series.metric)
+    known = metric_meaning(series.source, series.metric, series.unit)
     return known is not None and (known.constant or (known.rare and not series.value.any()))
 
 
@@ -169,7 +169,7 @@ def _names(lines: list[SampleSeries]) -> list[str]:
 
 
 def _line(series: SampleSeries, name: str, origin_ns: int) -> Line:
-    known = metric_meaning(series.source, series.metric)
+    known = metric_meaning(series.source, series.metric, series.unit)
     shown = _since(series, origin_ns) if known is None else series
     rows = downsample(shown, MAX_POINTS)
     time_us = (shown.time_ns[rows] - origin_ns) / NS_PER_US

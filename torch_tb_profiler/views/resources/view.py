@@ -86,7 +86,7 @@ def _summary(series: Sequence[SampleSeries], means: list[tuple[str, float]]) -> 
         value = each.value / divisor
         extremes = float(value.min()), float(value.max())
         mean = each.mean() / divisor
-        known = metric_meaning(each.source, each.metric)
+        known = metric_meaning(each.source, each.metric, each.unit)
         about = None if known is None else known.help
         rows.append((each.metric, each.source, mean, *extremes, unit, len(value), about))
     frame = pl.DataFrame(rows, schema=SUMMARY.polars_schema(), orient="row")

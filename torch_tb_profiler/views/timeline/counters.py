@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.measured.counters import counter_name, device_counters
 from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -15,9 +16,9 @@ from torch_tb_profiler.views.timeline.curves import StepCurve
 from torch_tb_profiler.views.timeline.device_counters import (
     CounterTitle,
     counter,
-    device_counters,
+    work_counters,
 )
-from torch_tb_profiler.views.timeline.sampled import sampled_counters
+from torch_tb_profiler.views.timeline.sampled import measured_counters, sampled_counters
 from torch_tb_profiler.views.timeline.tracks import (
     Counter,
     Group,
@@ -43,9 +44,9 @@ def counters(trace: Trace, groups: Iterable[Group]) -> tuple[list[Counter], int]
     """
     known = {group.key: group for group in groups}
     retained, left_out = _most_counted(trace.counters)
-    of_devices, queues_left_out = device_counters(trace)
+    of_devices, queues_left_out = work_counters(trace)
     candidates = [*of_devices, *_memory_counters(trace, known)]
-    candidates += _file_counters(trace, retained, known)
+    candidates += [*measured_counters(trace, known), *_file_counters(trace, retained, known)]
     listed = [
         replace(each, track=replace(each.track, maximum=each.curve.maximum)) for each in candidates
     ]
@@ -94,24 +95,25 @@ def _most_counted(points: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _file_counters(trace: Trace, points: pl.DataFrame, known: dict[str, Group]) -> list[Counter]:
+    """The counters of the file that are not of a device."""
     if not points.height:
         return []
     rows = {row["track"]: row for row in trace.tracks.to_dicts()}
     names = device_titles(trace)
+    of_devices = {each.event for each in device_counters(trace)}
     listed = []
-    parts = points.partition_by(_SERIES, maintain_order=True)
-    for number, part in enumerate(parts):
-        row = rows.get(part["track"][0])
+    parts = points.partition_by(_SERIES, maintain_order=True, as_dict=True)
+    for number, (key, part) in enumerate(parts.items()):
+        if key in of_devices:
+            continue
+        row = rows.get(key[0])
         group = Group("counters", "Counters", "process")
         if row is not None:
             group = group_of_row(row, names)
             group = known.get(group.key, group)
         time, value = _finite(part, trace.meta.start_ns)
-        name = trace.text(part["name_code"][0]) or "counter"
-        series = trace.text(part["series_code"][0])
-        title = name if series in (None, "", name) else f"{name}: {series}"
         if len(time):
-            what = CounterTitle(title, None, None)
+            what = CounterTitle(counter_name(trace, key[1], key[2]), None, None)
             listed.append(counter(f"c{number}", what, group, StepCurve(time, value)))
     return listed
 

@@ -84,7 +84,7 @@ def device_group(trace: Trace, device: int) -> Group:
     return group_of_row(row, device_titles(trace))
 
 
-def device_counters(trace: Trace) -> tuple[list[Counter], int]:
+def work_counters(trace: Trace) -> tuple[list[Counter], int]:
     """The counters of all devices that ran work, those of one device together, and how many queues
     of streams are left out."""
     queues, left_out = busiest_queues(trace, MAX_QUEUES)

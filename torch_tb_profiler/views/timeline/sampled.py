@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.measured.counters import device_counters
 from torch_tb_profiler.analysis.recording.samples import (
     SampleSeries,
     has_own_clock,
@@ -21,6 +24,7 @@ from torch_tb_profiler.knowledge.resources import (
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.scales import larger_unit
 from torch_tb_profiler.views.timeline.curves import StepCurve
+from torch_tb_profiler.views.timeline.device_counters import device_group
 from torch_tb_profiler.views.timeline.tracks import Counter, Group, TimelineTrack, Unit
 
 UNITS: dict[str, Unit] = {"%": "pct", "bytes": "bytes"}
@@ -47,11 +51,30 @@ def sampled_counters(trace: Trace) -> tuple[list[Counter], int]:
     return listed, sampled.left_out
 
 
+def measured_counters(trace: Trace, known: Mapping[str, Group]) -> list[Counter]:
+    """The counters of the file that are of a device, under its heading: utilization, memory, links,
+    power, clocks, then those whose names are not known.
+
+    Args:
+        trace: The trace.
+        known: Headings there are, by key.
+    """
+    listed = []
+    of_events = (each for each in device_counters(trace) if each.event is not None)
+    for number, each in enumerate(of_events):
+        if len(each.series.value):
+            group = device_group(trace, each.device)
+            group, title = known.get(group.key, group), each.meaning.title
+            key = f"d{each.device}.measured.{number}"
+            listed.append(_counter(key, title, each.series, group, trace.meta.start_ns))
+    return listed
+
+
 def _help(series: SampleSeries) -> str:
     if is_momentary(series.source):
         label = series.source
         return f"Measured per kernel: {label}. Each value is drawn until the next measured kernel."
-    known = metric_meaning(series.source, series.metric)
+    known = metric_meaning(series.source, series.metric, series.unit)
     if known is None:
         return f"Sampled values of {series.source}. Each value is drawn until the next."
     held = (
@@ -81,7 +104,11 @@ def _counter(key: str, title: str, series: SampleSeries, group: Group, origin_ns
 def _curve(series: SampleSeries, origin_ns: int) -> StepCurve:
     """The values; of our own recorder's unknown where nothing was sampled for long."""
     time_ns, value = series.time_ns - origin_ns, series.value
-    rows = sampling_gaps(series) if metric_meaning(series.source, series.metric) is not None else ()
+    rows = (
+        sampling_gaps(series)
+        if metric_meaning(series.source, series.metric, series.unit) is not None
+        else ()
+    )
     if len(rows):
         ends = time_ns[rows] + median_interval_ns(time_ns)
         positions = np.asarray(rows) + 1
