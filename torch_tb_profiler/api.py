@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import polars as pl
 
+from torch_tb_profiler.analysis.recording.arguments import argument_frame
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.importers import ReadOptions, RecordingPart
+from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.queries.argument_names import argument_names_answer
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
 from torch_tb_profiler.loading.status import when_ready
@@ -26,6 +28,7 @@ from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.requests.argument_names import ArgumentPayload
 from torch_tb_profiler.requests.errors import (
     LoadingError,
     OpenError,
@@ -33,8 +36,14 @@ from torch_tb_profiler.requests.errors import (
     UnknownError,
     unknown,
 )
-from torch_tb_profiler.requests.parameters import recording_part
-from torch_tb_profiler.requests.python_values import Steps, Time, steps_text, time_ns
+from torch_tb_profiler.requests.python_values import (
+    Steps,
+    Time,
+    names_from_values,
+    part_from_values,
+    steps_text,
+    time_ns,
+)
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.errors import StorageError
@@ -75,6 +84,7 @@ def open_trace(
     python_frames: bool = True,
     only_us: str | None = None,
     only_steps: int | range | str | None = None,
+    arguments: Iterable[str] = (),
     follow_links: bool = False,
     rules: str | os.PathLike[str] | None = None,
 ) -> OpenedTrace:
@@ -91,15 +101,19 @@ def open_trace(
             time and memory, and has no modules and no stacks of frames.
         only_us: Read only a part of the recording, ``"START:END"`` in µs since its first event.
         only_steps: Read only these steps of it: ``5``, ``range(5, 9)`` or ``"5:8"``.
+        arguments: Names of arguments of events that are read besides those that columns model:
+            columns of operators and kernels, and :attr:`OpenedTrace.arguments`.
         follow_links: Whether links that lead out of a folder are followed.
         rules: TOML file that says what your own kernels are (``docs/settings.md``).
 
     Raises:
         OpenError: it does not exist, cannot be read or holds no trace; or the rules have mistakes.
         UnknownError: there is no run, worker or span of that name.
-        RequestError: the part is malformed.
+        RequestError: the part or an argument is malformed.
     """
-    options = ReadOptions(python_frames, _part(only_us, only_steps))
+    options = ReadOptions(
+        python_frames, part_from_values(only_us, only_steps), names_from_values(arguments)
+    )
     try:
         folder = open_cache(cache_dir) if cache else None
     except StorageError as error:
@@ -108,16 +122,6 @@ def open_trace(
     store = TraceStore(cache=folder, rules=checked_rules(rules))
     catalog = Catalog([root], cache=folder, store=store, rescan_s=math.inf)
     return OpenedTrace(catalog, Subject(run, worker, span))
-
-
-def _part(only_us: str | None, only_steps: int | range | str | None) -> RecordingPart | None:
-    """The part of a recording to read; None for all of it.
-
-    Raises:
-        RequestError: it is malformed, or both are given.
-    """
-    given = {"only_us": only_us, "only_steps": steps_text(only_steps)}
-    return recording_part({name: text for name, text in given.items() if text is not None})
 
 
 class OpenedTrace:
@@ -164,6 +168,27 @@ class OpenedTrace:
             RequestError: it is closed.
         """
         return self._when_ready(lambda wait_s: open_traces(self._catalog, [self._file], wait_s))[0]
+
+    @property
+    def arguments(self) -> pl.DataFrame:
+        """Arguments of slices that no column models, one per row, with the slice; those that were
+        requested, and counters of formats that have no other place for them.
+
+        Raises:
+            RequestError: it is closed.
+        """
+        return argument_frame(self.trace)
+
+    def argument_names(self) -> list[ArgumentPayload]:
+        """The arguments that the file has, the most frequent first, from a sample of its events.
+
+        Raises:
+            RequestError: it is closed.
+        """
+        about = Subject(self.run, self.worker, self.span)
+        return self._when_ready(
+            lambda wait_s: argument_names_answer(self._catalog, about, wait_s=wait_s)
+        ).arguments
 
     def overview(self, *, steps: Steps | None = None, **options: Any) -> Result:
         """Where the time of a step went. Options as in :meth:`view`."""

@@ -61,6 +61,18 @@ def part_by_steps(text: str) -> RecordingPart:
     return _part("steps", text)
 
 
+def argument_names(text: str) -> tuple[str, ...]:
+    """Names of arguments of events, separated by commas."""
+    from torch_tb_profiler.importers.requested_arguments import (  # noqa: PLC0415 - start-up
+        parse_argument_names,
+    )
+
+    try:
+        return parse_argument_names(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _part(unit: Unit, text: str) -> RecordingPart:
     from torch_tb_profiler.importers.parts import RecordingPart  # noqa: PLC0415 - start-up
 

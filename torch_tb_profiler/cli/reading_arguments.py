@@ -5,7 +5,12 @@ from __future__ import annotations
 
 import argparse
 
-from torch_tb_profiler.cli.argument_types import part_by_steps, part_by_time, worker_count
+from torch_tb_profiler.cli.argument_types import (
+    argument_names,
+    part_by_steps,
+    part_by_time,
+    worker_count,
+)
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +44,14 @@ def add_reading(parser: argparse.ArgumentParser, *, parts: bool = True) -> None:
         action="store_false",
         help="skip Python frames and modules while reading: less time and memory, but no modules "
         "and call stacks",
+    )
+    parser.add_argument(
+        "--arguments",
+        type=argument_names,
+        default=(),
+        metavar="NAMES",
+        help="also read these arguments of events, separated by commas, as columns of operators "
+        "and kernels",
     )
     parser.add_argument(
         "--rules",

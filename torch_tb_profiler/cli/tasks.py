@@ -79,7 +79,9 @@ def chosen_views(names: str) -> list[ViewSpec]:
 
 def read_options(arguments: Namespace) -> ReadOptions:
     """How traces are read."""
-    return ReadOptions(arguments.python_frames, getattr(arguments, "part", None))
+    return ReadOptions(
+        arguments.python_frames, getattr(arguments, "part", None), arguments.arguments
+    )
 
 
 def cache_of(arguments: Namespace) -> CacheFolder | None:

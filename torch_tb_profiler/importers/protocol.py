@@ -17,10 +17,17 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.parts import RecordingPart
+from torch_tb_profiler.importers.requested_arguments import (
+    RequestedArguments,
+    names_from_variant,
+    names_variant,
+    never_secret,
+)
 from torch_tb_profiler.storage.format_detection import DetectFormat
 from torch_tb_profiler.storage.names import NamePattern
 
 if TYPE_CHECKING:
+    from torch_tb_profiler.importers.argument_names import ArgumentListing, ListingLimits
     from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
     from torch_tb_profiler.importers.source import AnySource
     from torch_tb_profiler.trace.columns import EventColumns
@@ -64,21 +71,28 @@ class ReadOptions(Struct, frozen=True):
     Attributes:
         python_frames: Whether Python frames and modules are read.
         part: The part of the recording to read; None for all of it.
+        arguments: Names of arguments of slices that are read besides those that columns model.
     """
 
     python_frames: bool = True
     part: RecordingPart | None = None
+    arguments: tuple[str, ...] = ()
 
     @property
     def variant(self) -> str:
         """The options as text, for cache keys; empty for the default options."""
         frames = "" if self.python_frames else NO_PYTHON_FRAMES
-        return frames + ("" if self.part is None else self.part.variant)
+        part = "" if self.part is None else self.part.variant
+        return frames + names_variant(self.arguments) + part
 
     @classmethod
     def from_variant(cls, variant: str) -> ReadOptions:
         """The options that :attr:`variant` describes."""
-        return cls(NO_PYTHON_FRAMES not in variant, RecordingPart.from_variant(variant))
+        return cls(
+            NO_PYTHON_FRAMES not in variant,
+            RecordingPart.from_variant(variant),
+            names_from_variant(variant),
+        )
 
 
 def _ignore_progress(_: int) -> None:
@@ -112,6 +126,8 @@ class Reading(Struct, frozen=True):
         is_over_time: Whether reading has taken too long: a reader that does not consume
             ``Source.unpacked`` asks between two steps of its work, and stops there.
         is_full: Whether so many events are more than the budget allows: the reader stops there.
+        is_secret: Whether a requested argument, given its name and the JSON text of its value, may
+            be a secret.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -121,6 +137,12 @@ class Reading(Struct, frozen=True):
     max_part_bytes: float = math.inf
     is_over_time: Callable[[], bool] = _never
     is_full: Callable[[int], bool] = _never
+    is_secret: Callable[[str, str], bool] = never_secret
+
+    @property
+    def requested(self) -> RequestedArguments:
+        """The arguments that are read on request."""
+        return RequestedArguments(self.options.arguments, self.is_secret)
 
 
 class Importer(Struct, frozen=True):
@@ -143,6 +165,9 @@ class Importer(Struct, frozen=True):
         finder: The module whose ``find(source, query, limits)`` searches a file for one event; None
             where arguments outside the columns cannot be read.
         part_module: The module whose ``read(source, reading)`` reads a part of a recording.
+        argument_lister: The module whose ``list_arguments(source, is_secret, limits)`` lists the
+            arguments of a file. A format that has one reads them on request
+            (``ReadOptions.arguments``); None where it does not.
         cuts_parts: Whether a part can be cut out of what is read whole. Formats with tables of
             their own beside the events cannot be cut.
     """
@@ -161,6 +186,7 @@ class Importer(Struct, frozen=True):
     finder: str | None = None
     part_module: str | None = None
     cuts_parts: bool = False
+    argument_lister: str | None = None
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
         """Read the trace in ``source``.
@@ -199,4 +225,20 @@ class Importer(Struct, frozen=True):
             return None
         module = importlib.import_module(self.finder)
         result: EventArguments = module.find(source, query, limits)
+        return result
+
+    def list_arguments(
+        self, source: AnySource, is_secret: Callable[[str, str], bool], limits: ListingLimits
+    ) -> ArgumentListing | None:
+        """The arguments that the slices of ``source`` have; None where the format does not support
+        it.
+
+        Raises:
+            StorageError, OSError: the source cannot be read.
+            UnpackLimitError: the source exceeds a limit of unpacking.
+        """
+        if self.argument_lister is None:
+            return None
+        module = importlib.import_module(self.argument_lister)
+        result: ArgumentListing = module.list_arguments(source, is_secret, limits)
         return result

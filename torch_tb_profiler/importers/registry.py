@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import Literal
 
+import numpy as np
 from msgspec.structs import replace
 
 from torch_tb_profiler.importers import (
@@ -110,7 +111,8 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
     )
     try:
         with closing(source):
-            columns = importer_of(source).read(source, reading)
+            importer = importer_of(source)
+            columns = importer.read(source, reading)
             columns.budget = source.budget
     except UnpackLimitError as error:
         message = f"{source.name} {error.reason}"
@@ -127,8 +129,19 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
             raise _too_slow(source)
         for code in _ENDS_EARLY:
             columns.quality.counts.pop(code, None)
+    if reading.options.arguments:
+        _note_absent(columns, importer, reading.options.arguments)
     keep_within_budget(columns)
     return columns
+
+
+def _note_absent(columns: EventColumns, importer: Importer, names: Iterable[str]) -> None:
+    """Count the requested arguments that no slice has."""
+    present = {columns.strings[code] for code in np.unique(columns.tables["arguments"]["key_code"])}
+    for name in names:
+        if name not in present:
+            code = "argument_absent" if importer.argument_lister else "argument_not_read"
+            columns.quality.add(code, 1, name)
 
 
 def import_trace(

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -184,10 +184,17 @@ class Catalog:
 
     def read_part(self, file: SpanFile, part: RecordingPart | None) -> SpanFile:
         """Read only a part of a file from now on; None for all of it."""
+        return self._read_with(file, part=part)
+
+    def read_arguments(self, file: SpanFile, names: tuple[str, ...]) -> SpanFile:
+        """Read these arguments of the slices of a file from now on, besides what columns model."""
+        return self._read_with(file, arguments=names)
+
+    def _read_with(self, file: SpanFile, **options: Any) -> SpanFile:
         url = file.location.url
-        options = ReadOptions.from_variant(file.location.variant)
+        current = ReadOptions.from_variant(file.location.variant)
         with self._lock:
-            self._variants[url] = replace(options, part=part).variant
+            self._variants[url] = replace(current, **options).variant
         self._merge()
         return next(each for each in self._contents.files() if each.location.url == url)
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.parts import RecordingPart, Unit
+from torch_tb_profiler.importers.requested_arguments import parse_argument_names
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -106,6 +107,18 @@ def recording_part(parameters: Parameters) -> RecordingPart | None:
         return RecordingPart.parse(units[name], value)
     except ValueError as error:
         raise RequestError("bad_parameter", f"{name}: {error}") from error
+
+
+def argument_names(parameters: Parameters) -> tuple[str, ...]:
+    """The names of arguments in ``arguments``, separated by commas.
+
+    Raises:
+        RequestError: there are too many, or one is too long.
+    """
+    try:
+        return parse_argument_names(text(parameters, "arguments") or "")
+    except ValueError as error:
+        raise RequestError("bad_parameter", f"arguments: {error}") from error
 
 
 def text(parameters: Parameters, name: str) -> str | None:

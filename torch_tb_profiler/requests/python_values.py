@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import SupportsIndex
 
+from torch_tb_profiler.importers.parts import RecordingPart
+from torch_tb_profiler.importers.requested_arguments import checked_names
 from torch_tb_profiler.requests.errors import RequestError
-from torch_tb_profiler.requests.parameters import MAX_TIME_US
+from torch_tb_profiler.requests.parameters import MAX_TIME_US, recording_part
 from torch_tb_profiler.trace.units import NS_PER_US
 
 Steps = str | int | range
@@ -49,3 +52,27 @@ def time_ns(name: str, time_us: Time | None) -> int | None:
     if not exact.is_finite() or abs(exact) > MAX_TIME_US:
         raise RequestError("bad_parameter", f"{name}: {time_us!r:.60} is no time in microseconds.")
     return round(exact * NS_PER_US)
+
+
+def part_from_values(
+    only_us: str | None, only_steps: int | range | str | None
+) -> RecordingPart | None:
+    """The part of a recording to read; None for all of it.
+
+    Raises:
+        RequestError: it is malformed, or both are given.
+    """
+    given = {"only_us": only_us, "only_steps": steps_text(only_steps)}
+    return recording_part({name: text for name, text in given.items() if text is not None})
+
+
+def names_from_values(arguments: Iterable[str]) -> tuple[str, ...]:
+    """The arguments to read, one of which may be given alone.
+
+    Raises:
+        RequestError: there are too many, or one is too long.
+    """
+    try:
+        return checked_names([arguments] if isinstance(arguments, str) else arguments)
+    except ValueError as error:
+        raise RequestError("bad_parameter", f"arguments: {error}") from error

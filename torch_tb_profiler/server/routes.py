@@ -11,6 +11,10 @@ from werkzeug.wrappers import Request, Response
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.analysis.selection import SelectionError
 from torch_tb_profiler.importers.kineto.native import native_status
+from torch_tb_profiler.loading.queries.argument_names import (
+    argument_names_answer,
+    read_arguments_answer,
+)
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
 from torch_tb_profiler.loading.queries.runs import open_answer, part_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
@@ -66,6 +70,20 @@ def part(site: Site, request: Request, _rest: str) -> Response:
     subject = parameters.subject(request.args)
     chosen = parameters.recording_part(request.args)
     return json_response(request, part_answer(site.catalog, subject, chosen, wait_s=WAIT_S))
+
+
+def arguments(site: Site, request: Request, _rest: str) -> Response:
+    """The arguments that slices have, so that some can be chosen."""
+    subject = parameters.subject(request.args)
+    return json_response(request, argument_names_answer(site.catalog, subject, wait_s=WAIT_S))
+
+
+def read_arguments(site: Site, request: Request, _rest: str) -> Response:
+    """Read the named arguments of a trace from now on; without names none."""
+    subject = parameters.subject(request.args)
+    names = parameters.argument_names(request.args)
+    answer = read_arguments_answer(site.catalog, subject, names, wait_s=WAIT_S)
+    return json_response(request, answer)
 
 
 def views(site: Site, request: Request, _rest: str) -> Response:
@@ -128,6 +146,8 @@ ROUTES: dict[str, Route] = {
     "runs": runs,
     "open": open_,
     "part": part,
+    "arguments": arguments,
+    "read_arguments": read_arguments,
     "views": views,
     "download": download,
     "perfetto": perfetto,

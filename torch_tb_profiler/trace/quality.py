@@ -144,6 +144,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "their time counts for the slice around them. What is above is right.",
     "stacks_cut": "Call stacks with more frames than the limit were cut: the outermost frames are "
     "left out.",
+    "argument_absent": "Requested arguments that no slice of the file has.",
+    "argument_not_read": "Requested arguments that are not read: this format is not read for "
+    "arguments by name.",
+    "secret_argument": "Values of requested arguments that may be secrets were not read.",
     "arguments_left_out": "Arguments of slices beyond the limit were left out: those with the "
     "rarest names, or the last ones of the file. The others are right.",
     "no_steps": "The recording has no steps; all of it counts as one step.",

@@ -16,6 +16,8 @@ from torch_tb_profiler.views.schema import Note, Severity
 
 HARMLESS = frozenset(
     {
+        "argument_absent",
+        "argument_not_read",
         "ascend_both",
         "ascend_file_missing",
         "ascend_trace",
@@ -38,6 +40,7 @@ HARMLESS = frozenset(
         "range_across_threads",
         "ranges_as_operators",
         "samples_thinned",
+        "secret_argument",
         "several_processes",
         "step_left_out",
         "string_time",
@@ -109,6 +112,11 @@ MODULE_ISSUES = LINK_ISSUES - {
     "launch_without_operator",
 }
 """Issues that concern the numbers of modules, to which launches belong by time."""
+
+ARGUMENT_ISSUES = frozenset(
+    {"argument_absent", "argument_not_read", "arguments_left_out", "secret_argument"}
+)
+"""Issues of arguments that were requested or that no other column models."""
 
 FILE_ISSUES = frozenset({"ascend_file_unreadable", "side_file_unreadable", "side_row_left_out"})
 """Issues by which rows of the recording's own tables are missing."""

@@ -365,6 +365,28 @@ export interface SliceArgumentsAnswer {
   problem: ErrorPayload | null;
 }
 
+/** One argument. */
+export interface ArgumentPayload {
+  name: string;
+  count: number;
+  numbers: number;
+  example: string | null;
+  categories: Record<string, number>;
+  in_model: boolean;
+  is_read: boolean;
+}
+
+/** `/arguments`: the arguments that slices have, the most frequent first. */
+export interface ArgumentNamesAnswer {
+  schema_version: number;
+  trace: TraceRef;
+  arguments: ArgumentPayload[];
+  slices: number;
+  is_sample: boolean;
+  can_read: boolean;
+  problem: ErrorPayload | null;
+}
+
 /** What a slice's category code means. */
 export interface TimelineCategoryPayload {
   key: string;

@@ -28,7 +28,7 @@ LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory
 def kernel_calls(trace: Trace) -> pl.DataFrame:
     """One row per kernel, in order of slice id, with its operator and verdicts.
 
-    Columns: name_code, operator_code (name of the owner), around_code (name of the innermost
+    Columns: slice, name_code, operator_code (name of the owner), around_code (name of the innermost
     operator or range around the launch), eligible (of the owner, null without one), tensor_core,
     is_communication, may_communicate (it is unknown), recognized_by, unknown_class, device, stream,
     dur_ns, blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
@@ -42,6 +42,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
     names = trace.slices["name_code"].to_numpy()
     eligible = eligible_slices(trace)
     calls: pl.DataFrame = work.select(
+        "slice",
         "name_code",
         "dur_ns",
         "device",

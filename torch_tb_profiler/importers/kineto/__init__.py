@@ -34,4 +34,5 @@ FORMAT = Importer(
     detect=detect,
     finder="torch_tb_profiler.importers.kineto.find_event",
     part_module="torch_tb_profiler.importers.kineto.part",
+    argument_lister="torch_tb_profiler.importers.kineto.list_arguments",
 )

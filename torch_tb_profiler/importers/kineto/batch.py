@@ -23,6 +23,7 @@ from torch_tb_profiler.importers.kineto.event_kinds import (
     EventKind,
     event_kind,
 )
+from torch_tb_profiler.importers.kineto.requested import requested_tables
 from torch_tb_profiler.importers.kineto.stated import stated_table
 from torch_tb_profiler.importers.kineto.values import (
     Interner,
@@ -30,6 +31,7 @@ from torch_tb_profiler.importers.kineto.values import (
     text_codes,
     text_of,
 )
+from torch_tb_profiler.importers.requested_arguments import RequestedArguments
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
@@ -40,6 +42,8 @@ USABLE_NS = 2**62
 UNNAMED = "(unnamed)"
 MEMORY_NAMES = ("[memory]", "[OutOfMemory]")
 PHASES = ("X", "B", "E")
+
+NONE_REQUESTED = RequestedArguments()
 
 PRECEDING = "preceding"
 """An extra table, for dialects that read memory events themselves: per row of ``memory`` the
@@ -80,7 +84,11 @@ class EventBatch(msgspec.Struct):
 
 
 def build_batch(
-    events: DecodedEvents, *, python_frames: bool = True, dialect: Dialect | None = None
+    events: DecodedEvents,
+    *,
+    python_frames: bool = True,
+    dialect: Dialect | None = None,
+    requested: RequestedArguments = NONE_REQUESTED,
 ) -> EventBatch:
     """Convert events to columns.
 
@@ -88,15 +96,23 @@ def build_batch(
         events: Decoded events in file order.
         python_frames: Whether Python frames and modules are read; otherwise they are only counted.
         dialect: The dialect of the file; None for Kineto's own, or if it is not known yet.
+        requested: Arguments that are read besides those that columns model.
     """
-    return _BatchBuilder(events, python_frames, dialect).batch
+    return _BatchBuilder(events, python_frames, dialect, requested).batch
 
 
 class _BatchBuilder:
     """Builds one batch; its steps share the interners and the group of every event."""
 
-    def __init__(self, events: DecodedEvents, python_frames: bool, dialect: Dialect | None) -> None:
+    def __init__(
+        self,
+        events: DecodedEvents,
+        python_frames: bool,
+        dialect: Dialect | None,
+        requested: RequestedArguments,
+    ) -> None:
         self.batch = EventBatch()
+        self._requested = requested
         self._read_slices = None if dialect is None else dialect.read_slices
         self._read_memory = None if dialect is None else dialect.read_memory
         self.strings = Interner()
@@ -213,6 +229,10 @@ class _BatchBuilder:
             modules = part["slice"][part["module_id"] != ABSENT]
             slices["category"][modules] = Category.MODULE
         self._add("slices", slices)
+        if self._requested.names:
+            raws = rows.raw_arguments()
+            for table in requested_tables(self._requested, raws, self.strings, quality):
+                self._add("arguments", table)
 
     def _durations(self, rows: DecodedEvents, is_complete: Mask) -> Int64:
         dur = np.full(len(rows), ABSENT, np.int64)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.assemble import assemble
-from torch_tb_profiler.importers.kineto.batch import EventBatch, build_batch
+from torch_tb_profiler.importers.kineto.batch import NONE_REQUESTED, EventBatch, build_batch
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.event_arrays import decode_arrays
@@ -34,6 +34,7 @@ from torch_tb_profiler.importers.kineto.repair import parse_lenient
 from torch_tb_profiler.importers.kineto.structs import Event
 from torch_tb_profiler.importers.kineto.times import padded
 from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.requested_arguments import RequestedArguments
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.columns import EventColumns
@@ -116,6 +117,7 @@ def read_piece(
     *,
     python_frames: bool = True,
     dialect: Dialect | None = None,
+    requested: RequestedArguments = NONE_REQUESTED,
 ) -> EventBatch:
     """Read one piece of the event array as columns. Pure: may run in any process and order.
 
@@ -124,22 +126,16 @@ def read_piece(
     """
     if isinstance(piece, FilePiece):
         piece = piece.read()
-    return _batch(piece, boundaries, python_frames, dialect)
-
-
-def _batch(
-    piece: EventPiece, boundaries: EventBoundaries, python_frames: bool, dialect: Dialect | None
-) -> EventBatch:
+    build = partial(build_batch, python_frames=python_frames, dialect=dialect, requested=requested)
     native = native_decoder(boundaries)
     if native is not None and not piece.is_last:
         with suppress(OddPieceError):
-            events = decode_arrays(native, piece.text)
-            return build_batch(events, python_frames=python_frames, dialect=dialect)
+            return build(decode_arrays(native, piece.text))
     quality = QualityReport()
     decoded = decode_piece(piece, boundaries, quality)
     if boundaries.has_unpadded_times:
         quality.add("unpadded_time", _pad_times(decoded.events))
-    batch = build_batch(StructEvents(decoded.events), python_frames=python_frames, dialect=dialect)
+    batch = build(StructEvents(decoded.events))
     batch.quality.merge(quality)
     batch.tail = decoded.tail
     return batch
@@ -188,9 +184,14 @@ def _merge(
     dialect: Dialect | None,
 ) -> bytes | None:
     """Merge all batches; return the text after the event array, None if the array has no end."""
-    frames = reading.options.python_frames
     pieces = _StoppablePieces(iter(source))
-    work = partial(read_piece, boundaries=source.boundaries, python_frames=frames, dialect=dialect)
+    work = partial(
+        read_piece,
+        boundaries=source.boundaries,
+        python_frames=reading.options.python_frames,
+        dialect=dialect,
+        requested=reading.requested,
+    )
     in_threads = native_decoder(source.boundaries) is not None
     stream = iter(reading.read_pieces(pieces, work, in_threads=in_threads))
     for piece, batch in stream:

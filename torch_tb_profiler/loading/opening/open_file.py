@@ -26,6 +26,7 @@ from torch_tb_profiler.importers import (
     read_sequentially,
     source_of,
 )
+from torch_tb_profiler.knowledge.arguments import is_secret
 from torch_tb_profiler.loading.opening.piece_index import CachedIndex
 from torch_tb_profiler.loading.processes.memory_release import (
     release_free_memory,
@@ -215,7 +216,7 @@ def _read(
 
     try:
         options = ReadOptions.from_variant(location.variant)
-        reading = Reading(options, report, read_pieces)
+        reading = Reading(options, report, read_pieces, is_secret=is_secret)
         if options.part is not None:
             reading = replace(reading, index=index, max_part_bytes=free_memory_bytes())
         columns = _columns(location, state, reading)

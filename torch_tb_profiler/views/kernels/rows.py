@@ -32,9 +32,14 @@ def kernel_rows(trace: Trace, calls: pl.DataFrame, *, by_launch: bool) -> pl.Dat
     Returns:
         Keys as codes, sums and statistics in ns, ``limit`` and ``data_types``.
     """
-    keys = ["name_code", "operator_code", *LAUNCH_KEYS] if by_launch else ["name_code"]
+    keys = row_keys(by_launch=by_launch)
     groups = _groups(calls, keys)
     return groups.with_columns(**_variants(trace, calls, groups, keys))
+
+
+def row_keys(*, by_launch: bool) -> list[str]:
+    """The columns of calls that identify a row."""
+    return ["name_code", "operator_code", *LAUNCH_KEYS] if by_launch else ["name_code"]
 
 
 def _groups(calls: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

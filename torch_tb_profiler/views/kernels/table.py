@@ -10,12 +10,14 @@ from collections.abc import Callable
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
+from torch_tb_profiler.analysis.recording.arguments import argument_values
 from torch_tb_profiler.analysis.recording.kernel_kinds import RecognizedBy, kernel_name_kinds
 from torch_tb_profiler.analysis.recording.missing_reasons import AnyCapability
 from torch_tb_profiler.knowledge.kernels import COMMUNICATION, OTHER
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.argument_columns import with_arguments
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text, verdict
-from torch_tb_profiler.views.kernels.rows import kernel_rows
+from torch_tb_profiler.views.kernels.rows import kernel_rows, row_keys
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.querying import in_default_order
@@ -317,6 +319,8 @@ def kernels_table(trace: Trace, calls: pl.DataFrame, group_by: str) -> Table:
         calls: The selected rows of ``kernel_calls`` joined with those of ``kernel_details``.
         group_by: One of :data:`GROUP_BYS`.
     """
-    rows = kernel_rows(trace, calls, by_launch=group_by == BY_LAUNCH.group_by)
-    table = in_default_order(fill(KERNELS, Rows(trace, rows, group_by)))
-    return with_shares(table, "total_us", NO_KERNEL_TIME)
+    by_launch = group_by == BY_LAUNCH.group_by
+    rows, keys = kernel_rows(trace, calls, by_launch=by_launch), row_keys(by_launch=by_launch)
+    values = argument_values(trace, calls.select("slice", *keys))
+    table = with_arguments(trace, fill(KERNELS, Rows(trace, rows, group_by)), values, rows, keys)
+    return with_shares(in_default_order(table), "total_us", NO_KERNEL_TIME)

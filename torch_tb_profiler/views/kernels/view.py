@@ -33,7 +33,7 @@ from torch_tb_profiler.views.kernels.tensor_cores import (
 from torch_tb_profiler.views.kernels.types import KERNEL_TYPES, kernel_types_table
 from torch_tb_profiler.views.kernels.unrecognized import UNRECOGNIZED, unrecognized_table
 from torch_tb_profiler.views.null_reasons import missing_reason
-from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.quality_notes import ARGUMENT_ISSUES, LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.recognition import recognition_facts, rules_fact
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -86,7 +86,7 @@ def _kernels(
     return View(
         tables={table.spec.name: table for table in tables},
         facts=(*_facts(calls), *recognition_facts(calls), *_rules_facts(trace, unrecognized)),
-        notes=quality_notes(trace, LINK_ISSUES),
+        notes=quality_notes(trace, LINK_ISSUES | ARGUMENT_ISSUES),
     )
 
 

@@ -6,6 +6,7 @@ Definitions: ``docs/metrics.md#operators``.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -17,6 +18,7 @@ from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.knowledge.kernels import kernel_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.argument_columns import with_arguments
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, not_grouped
 from torch_tb_profiler.views.operators.added import (
     GPU_KEYS,
@@ -60,7 +62,13 @@ _OF_DEVICE = (
 _OF_CALLS = ("mean", "median", "p95", "std")
 
 
-def operators_table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) -> Table:
+def operators_table(
+    trace: Trace,
+    groups: pl.DataFrame,
+    launches: pl.DataFrame,
+    values: pl.DataFrame,
+    keys: Sequence[str],
+) -> Table:
     """The table of operators, in its default order.
 
     Args:
@@ -68,8 +76,11 @@ def operators_table(trace: Trace, groups: pl.DataFrame, launches: pl.DataFrame) 
         groups: As ``operator_groups`` gives them with durations, with ``gap_before_ns``, the list
             ``input_type_codes``, and the columns of ``times_by_group`` and ``identity_of_groups``.
         launches: As ``launches_outside`` gives them, with ``gap_before_ns``.
+        values: ``argument_values`` of the calls, with ``keys``.
+        keys: The columns that identify a group.
     """
-    table = in_default_order(_table(trace, groups, launches))
+    table = with_arguments(trace, _table(trace, groups, launches), values, groups, keys)
+    table = in_default_order(table)
     has_device_time = bool(table.frame["device_self_us"].sum())
     return with_shares(table, "device_self_us" if has_device_time else "host_self_us", NO_SHARE)
 

@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.operators.calls import (
 )
 from torch_tb_profiler.analysis.operators.times import call_times, times_by_group
 from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
+from torch_tb_profiler.analysis.recording.arguments import argument_values
 from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason, no_device_time
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.derived import PerTrace
@@ -33,7 +34,7 @@ from torch_tb_profiler.views.operators.columns import (
     STACKS_NEEDED,
 )
 from torch_tb_profiler.views.operators.rows import operators_table
-from torch_tb_profiler.views.quality_notes import LINK_ISSUES, quality_notes
+from torch_tb_profiler.views.quality_notes import ARGUMENT_ISSUES, LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -69,11 +70,12 @@ def _operators(trace: Trace, selection: Selection, group_by: str) -> View:
     groups = groups.hstack(identity_of_groups(trace, calls, operator, keys).drop(keys))
     groups = _with_input_types(trace, calls, groups, keys)
     launches = launches_outside(trace, selection, by_stack=by_stack, with_gaps=True)
-    table = operators_table(trace, groups, launches)
+    values = argument_values(trace, calls.select("slice", *keys))
+    table = operators_table(trace, groups, launches, values, keys)
     return View(
         tables={OPERATORS.name: table},
         facts=_facts(trace, calls, int(launches["device_ns"].sum())),
-        notes=quality_notes(trace, LINK_ISSUES),
+        notes=quality_notes(trace, LINK_ISSUES | ARGUMENT_ISSUES),
     )
 
 

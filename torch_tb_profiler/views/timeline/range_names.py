@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
+from torch_tb_profiler.analysis.recording.arguments import argument_values
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import exact_microseconds, microseconds
+from torch_tb_profiler.views.argument_columns import with_arguments
 from torch_tb_profiler.views.name_columns import OTHER_NAMES, other_names
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -118,10 +121,12 @@ class CategoryTime(Struct, frozen=True):
 
 
 class RangeNames(Struct, frozen=True, eq=False):
-    """Sums by name; in ``sums`` a row per device or host, category and name."""
+    """Sums by name; in ``sums`` a row per device or host, category and name, in ``arguments`` one
+    per argument of a slice in the range, with the same keys."""
 
     trace: Trace
     sums: pl.DataFrame
+    arguments: pl.DataFrame
 
     def by_category(self) -> list[CategoryTime]:
         """Host before device, most time first."""
@@ -175,7 +180,9 @@ class RangeNames(Struct, frozen=True, eq=False):
             cut=pl.col("cut").cast(pl.Int64),
         )
         spoken = dict.fromkeys(("mean_us", "min_us", "max_us", "std_us"), _ALL_CUT)
-        table = Table(SPEC, frame.sort(-pl.col("self_us"), "name"), needed(frame, spoken))
+        table = Table(SPEC, frame, needed(frame, spoken))
+        table = with_arguments(self.trace, table, self.arguments, sums, _GROUP)
+        table = replace(table, frame=table.frame.sort(-pl.col("self_us"), "name"))
         return table, self.sums.height - frame.height
 
 
@@ -184,6 +191,7 @@ def range_names(timeline: Timeline, chosen: Int64, start_ns: int, end_ns: int) -
     origin."""
     trace = timeline.trace
     sums: list[pl.DataFrame] = []
+    arguments: list[pl.DataFrame] = []
     pending: list[LanePart] = []
     held = 0
     low, high = start_ns + timeline.origin_ns, end_ns + timeline.origin_ns
@@ -192,9 +200,31 @@ def range_names(timeline: Timeline, chosen: Int64, start_ns: int, end_ns: int) -
         held += len(part.slice)
         if held >= _AT_ONCE:
             sums.append(_summed(trace, pending, low, high))
+            arguments.append(_arguments(trace, pending))
             pending, held = [], 0
     sums.append(_summed(trace, pending, low, high))
-    return RangeNames(trace, _joined(sums))
+    arguments.append(_arguments(trace, pending))
+    return RangeNames(trace, _joined(sums), pl.concat(arguments))
+
+
+def _arguments(trace: Trace, parts: list[LanePart]) -> pl.DataFrame:
+    """The arguments of the slices of some parts, with what the sums are grouped by."""
+    none = np.empty(0, np.int64)
+    has_arguments = bool(trace.arguments.height)
+    parts = parts if has_arguments else []
+    slices = np.concatenate([none, *(part.slice for part in parts)])
+    frame = pl.DataFrame(
+        {
+            "is_device": np.repeat(
+                np.array([part.is_device for part in parts], np.bool_),
+                [len(part.slice) for part in parts],
+            ),
+            "category": np.concatenate([none, *(part.category for part in parts)]),
+            "name_code": trace.slices["name_code"].to_numpy()[slices].astype(np.int64),
+            "slice": slices,
+        }
+    )
+    return argument_values(trace, frame)
 
 
 def _summed(trace: Trace, parts: list[LanePart], low_ns: int, high_ns: int) -> pl.DataFrame:
