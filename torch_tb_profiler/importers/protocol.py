@@ -170,6 +170,8 @@ class Importer(Struct, frozen=True):
             (``ReadOptions.arguments``); None where it does not.
         cuts_parts: Whether a part can be cut out of what is read whole. Formats with tables of
             their own beside the events cannot be cut.
+        joins_traces: Whether its recordings are joined to a trace of another format in the same
+            folder that has the same kernels: profilers of the whole process, without operators.
     """
 
     name: str
@@ -187,6 +189,7 @@ class Importer(Struct, frozen=True):
     part_module: str | None = None
     cuts_parts: bool = False
     argument_lister: str | None = None
+    joins_traces: bool = False
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
         """Read the trace in ``source``.

@@ -39,6 +39,7 @@ CATEGORY_NAMES = {
     Category.OVERHEAD: "overhead",
     Category.SPAN: "Trace",
     Category.HOST_OTHER: "host_other",
+    Category.OTHER_RECORDING: "other_recording",
 }
 """Category for slices of files that write none."""
 

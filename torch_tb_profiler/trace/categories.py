@@ -48,6 +48,8 @@ class Category(IntEnum):
     """The span of the recording (``PyTorch Profiler (0)``); never work."""
     HOST_OTHER = 17
     """A slice of an unknown category on a host row."""
+    OTHER_RECORDING = 18
+    """A slice of another recording of the same process: drawn, and counted in no figure."""
 
 
 NODE_CATEGORIES = (

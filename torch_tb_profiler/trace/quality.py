@@ -171,6 +171,9 @@ ISSUE_TEXTS: dict[str, str] = {
     "journal_no_end": "The recorder's journal has no end: the program was killed, or still runs.",
     "beside_unread": "Sidecar files with annotations, captured graphs or generated kernels could "
     "not be read: their data is missing.",
+    "other_recording_joined": "Another recording of the process is joined: its slices are drawn on "
+    "the timeline and counted in no figure; its counters are those of the same kernels.",
+    "other_recording_not_joined": "Another recording in the folder is not joined to this one.",
     "beside_left_out": "Sidecar files were left out: too large, or too many.",
 }
 """Issue code → sentence. The report shows the count next to it."""

@@ -35,6 +35,8 @@ HARMLESS = frozenset(
         "no_steps",
         "nsys_warnings",
         "other_device_files",
+        "other_recording_joined",
+        "other_recording_not_joined",
         "python_frames_left_out",
         "quote_repaired",
         "range_across_threads",

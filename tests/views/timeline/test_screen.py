@@ -16,6 +16,7 @@ from tests.helpers.traces import Event, columns, kernel, op, step, trace
 from tests.views.random_traces import Recording, recordings
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.timeline.categories import COMMUNICATION
 from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline, timeline
 from torch_tb_profiler.views.timeline.screen import Screen, Viewport, screen
 
@@ -215,7 +216,7 @@ def test_main_category_is_that_with_most_time() -> None:
     shown = drawn(built, Viewport(0, 100_000_000, 10))
     rows = {built.tracks[built.lanes.track[lane]].kind: at for at, lane in enumerate(shown.lane)}
     first = shown.merged_first[rows["device_stream"]]
-    assert shown.category[first] == 18
+    assert shown.category[first] == COMMUNICATION
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,7 @@ FORMAT = Importer(
     label="Nsight Systems",
     module="torch_tb_profiler.importers.nsys.reader",
     cuts_parts=True,
+    joins_traces=True,
     sniff=sniff,
     endings=ENDINGS,
     detect=detect,
@@ -80,6 +81,7 @@ REPORT_FORMAT = Importer(
     label="Nsight Systems",
     module="torch_tb_profiler.importers.nsys.report",
     cuts_parts=True,
+    joins_traces=True,
     sniff=is_report,
     endings=(REPORT,),
 )

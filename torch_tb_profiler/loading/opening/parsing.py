@@ -117,7 +117,8 @@ class Parser:
         opened = self._open(location, known, cache=cache, part=part, progress=progress, rules=rules)
         if part == "summary":
             return opened
-        trace = with_rules(opened, rules).trace
+        joined = self._joined(opened.trace, location, cache)
+        trace = with_rules(OpenedFile(joined, opened.state), rules).trace
         if not (trace.device_work.is_empty() and trace.stated.is_empty()):
             # Sidecars describe graphs and generated kernels.
             from torch_tb_profiler.loading.opening.sidecars import (  # noqa: PLC0415 - start-up
@@ -127,9 +128,26 @@ class Parser:
             with_sidecars = add_sidecars(trace, location)
             if with_sidecars is not trace:
                 return OpenedFile(with_sidecars, opened.state)
+        if joined is not opened.trace:
+            return OpenedFile(trace, opened.state)
         if cache is not None:
             stored_answers.provide(trace, StoredAnswers(cache, location, opened.state, rules))
         return opened
+
+    def _joined(self, trace: Trace, location: Location, cache: CacheFolder | None) -> Trace:
+        """The trace with other recordings of its process, from its folder."""
+        if trace.device_work.is_empty():
+            return trace
+        from torch_tb_profiler.loading.opening.other_recordings import (  # noqa: PLC0415 - start-up
+            join_other_recordings,
+        )
+
+        def open_other(other: Location) -> Trace:
+            return self._open(
+                other, None, cache=cache, part="trace", progress=None, rules=NO_RULES
+            ).trace
+
+        return join_other_recordings(trace, location, open_other)
 
     def _open(
         self,

@@ -37,6 +37,7 @@ _TITLES = {
     Category.OVERHEAD: "Profiler overhead",
     Category.SPAN: "Recording",
     Category.HOST_OTHER: "Other host event",
+    Category.OTHER_RECORDING: "Other recording",
 }
 
 COMMUNICATION = len(Category)

@@ -123,10 +123,11 @@ def _positions(trace: Trace, placement: Placement) -> _Positions:
     )
     # Slices without a tree have no depth; steps of several threads share one track.
     tree = trees_of(trace)
-    treeless = np.flatnonzero((tree == Tree.OTHER) | (tree == Tree.STEPS))
+    is_other = (tree == Tree.OTHER) | (tree == Tree.OTHER_RECORDING)
+    treeless = np.flatnonzero(is_other | (tree == Tree.STEPS))
     if len(treeless):
         positions.move_apart(trace, treeless, below=0)
-        positions.nest(trace, np.flatnonzero(tree == Tree.OTHER))
+        positions.nest(trace, np.flatnonzero(is_other))
     if has_layers(trace):
         for layer in LAYERS:
             positions.nest_alone(trace, np.flatnonzero(tree == layer))

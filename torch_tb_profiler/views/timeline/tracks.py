@@ -47,6 +47,7 @@ class Tree(IntEnum):
     NATIVE = 4
     PYTHON = 5
     OTHER = 6
+    OTHER_RECORDING = 7
 
 
 TREE_COUNT = len(Tree)
@@ -57,6 +58,7 @@ _NAMES = {
     Tree.NATIVE: "native",
     Tree.PYTHON: "python",
     Tree.OTHER: "other",
+    Tree.OTHER_RECORDING: "recording",
 }
 
 
@@ -68,6 +70,7 @@ def _tree_of_category() -> Int32:
     tree[list(DEVICE_WORK_CATEGORIES)] = Tree.WORK
     tree[[Category.DEVICE_ANNOTATION]] = Tree.DEVICE_ANNOTATIONS
     tree[[Category.STEP]] = Tree.STEPS
+    tree[[Category.OTHER_RECORDING]] = Tree.OTHER_RECORDING
     return tree
 
 
@@ -259,6 +262,7 @@ def _track(
         Tree.NATIVE: "operators",
         Tree.PYTHON: "python",
         Tree.OTHER: "other",
+        Tree.OTHER_RECORDING: "other",
     }
     subtitles = {
         Tree.DEVICE_ANNOTATIONS: "user ranges on the GPU",
@@ -267,6 +271,7 @@ def _track(
         Tree.NATIVE: None,
         Tree.PYTHON: "python frames",
         Tree.OTHER: "synchronisation and others" if on_device else "profiler and others",
+        Tree.OTHER_RECORDING: None,
     }
     stream, thread, tid = row["stream"], row["thread_name"], row["tid"]
     if on_device:

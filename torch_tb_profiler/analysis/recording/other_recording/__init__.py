@@ -1,0 +1,1 @@
+"""Another recording of the same process: its clock, its kernels, and what it adds to a trace."""

@@ -1,0 +1,141 @@
+"""Recordings of other profilers in the folder of a local trace, joined to it when it is opened.
+
+Nsight Systems or rocprof may have watched the process of a trace at the same time. Which of the
+recordings in its folder did, its kernels decide
+(:mod:`torch_tb_profiler.analysis.recording.other_recording`). As with sidecar files, the cached
+trace is that of its own file. Definitions: ``docs/two-profilers.md``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from torch_tb_profiler.importers import detect_format
+from torch_tb_profiler.importers.registry import FORMATS, label_of
+from torch_tb_profiler.importers.sidecars.names import rank_of, select_rank
+from torch_tb_profiler.requests.errors import OpenError
+from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed
+from torch_tb_profiler.storage.errors import StorageError
+from torch_tb_profiler.storage.format_detection import HEAD_BYTES
+from torch_tb_profiler.storage.locations import Location, file_state, read_chunks
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.quality import QualityReport
+
+_LOGGER = logging.getLogger(__name__)
+
+MAX_LISTED = 20_000
+"""Entries of a folder that are inspected."""
+
+MAX_OPENED = 4
+"""Other recordings that are opened for one trace."""
+
+JOINED, NOT_JOINED = "other_recording_joined", "other_recording_not_joined"
+
+_JOINED_FORMATS = frozenset(each.name for each in FORMATS if each.joins_traces)
+_ENDINGS = tuple(
+    {ending for each in FORMATS if each.joins_traces for ending in each.endings}
+    - {ending for each in FORMATS if not each.joins_traces for ending in each.endings}
+)
+_PATTERNS = tuple(pattern for each in FORMATS if each.joins_traces for pattern in each.files)
+
+OpenTrace = Callable[[Location], Trace]
+"""Opens a recording; raises OpenError."""
+
+
+def join_other_recordings(trace: Trace, location: Location, open_trace: OpenTrace) -> Trace:
+    """``trace`` with what other recordings of its process add to it.
+
+    Args:
+        trace: The trace, from which nothing was derived yet.
+        location: Its file.
+        open_trace: Opens another recording.
+
+    Returns:
+        The trace; unchanged if there are none, if it is not local, or if it is itself of a format
+        that is joined to others.
+    """
+    if location.filesystem is not None or location.is_folder:
+        return trace
+    if trace.meta.format in _JOINED_FORMATS or trace.device_work.is_empty():
+        return trace
+    try:
+        for other in _others(trace, location)[:MAX_OPENED]:
+            trace = _joined(trace, other, open_trace)
+    except Exception:
+        _LOGGER.exception("other recordings beside %s were not joined", location.url)
+    return trace
+
+
+def _others(trace: Trace, location: Location) -> list[Location]:
+    """The recordings in the folder that may be of the trace's process."""
+    folder = os.path.dirname(location.path)
+    try:
+        with os.scandir(folder or os.curdir) as entries:
+            listed = [entry.name for entry, _ in zip(entries, range(MAX_LISTED), strict=False)]
+    except OSError:
+        return []
+    own = os.path.basename(location.path)
+    named = sorted(name for name in listed if name != own and _may_be_joined(name))
+    job = trace.meta.info.job
+    rank = job.rank if job is not None and job.rank is not None else rank_of(own)
+    chosen: dict[str, Location] = {}
+    for name in select_rank(named, rank):
+        path = os.path.join(folder, name)
+        other = replace(location, url=path, path=path, variant="")
+        stem = name.partition(".")[0]
+        if stem not in chosen and len(chosen) < MAX_OPENED and _is_joined(other):
+            chosen[stem] = other
+    return list(chosen.values())
+
+
+def _may_be_joined(name: str) -> bool:
+    return name.endswith(_ENDINGS) or any(pattern.parse(name) for pattern in _PATTERNS)
+
+
+def _is_joined(location: Location) -> bool:
+    """Whether a file is of a format that is joined, by its head."""
+    head = bytearray()
+    try:
+        state = file_state(location)
+        for piece in decompressed(read_chunks(location, state=state)):
+            head += piece
+            if len(head) >= HEAD_BYTES:
+                break
+    except (UnpackLimitError, StorageError, OSError):
+        return False
+    is_whole = len(head) < HEAD_BYTES
+    detected = detect_format(bytes(head), location.name, is_whole)
+    return detected.is_trace and detected.format in _JOINED_FORMATS
+
+
+def _joined(trace: Trace, other: Location, open_trace: OpenTrace) -> Trace:
+    from torch_tb_profiler.analysis.recording.other_recording.joined import (  # noqa: PLC0415
+        join,
+        kernels_of,
+    )
+    from torch_tb_profiler.analysis.recording.other_recording.matching import (  # noqa: PLC0415
+        MatchFailure,
+        match_kernels,
+    )
+
+    try:
+        recording = open_trace(other)
+    except OpenError as error:
+        return _noted(trace, NOT_JOINED, f"{other.name}: {error.problem.message}")
+    title = f"{label_of(recording.meta.format)}: {other.name}"
+    own, others = kernels_of(trace), kernels_of(recording)
+    match = match_kernels(own[0], others[0])
+    if isinstance(match, MatchFailure):
+        return _noted(trace, NOT_JOINED, f"{other.name}: {match.text}")
+    joined = join(trace, recording, match, (own[1], others[1]), title)
+    return _noted(joined, JOINED, f"{title}: {match.text}")
+
+
+def _noted(trace: Trace, code: str, text: str) -> Trace:
+    quality = QualityReport(dict(trace.quality.counts), dict(trace.quality.examples))
+    quality.add(code, example=text)
+    return replace(trace, quality=quality)
