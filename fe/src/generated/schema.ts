@@ -731,7 +731,7 @@ export const VIEWS = {
       "average_step": ["category", "duration_us", "pct"],
       "longest_gap": ["step", "start_us", "duration_us", "category", "category_pct"],
       "steps": ["step", "total_us", "kernel_us", "memcpy_us", "memset_us", "communication_us", "runtime_us", "dataloader_us", "cpu_exec_us", "other_us"],
-      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count", "compute_utilization_min_pct", "compute_utilization_max_pct"],
+      "gpus": ["gpu", "name", "memory_bytes", "compute_capability", "utilization_pct", "est_sm_efficiency_pct", "est_achieved_occupancy_pct", "tensor_core_time_pct", "compute_utilization_pct", "compute_tensor_core_time_pct", "tensor_core_time_min_pct", "tensor_core_time_max_pct", "compute_tensor_core_time_min_pct", "compute_tensor_core_time_max_pct", "sm_count", "compute_utilization_min_pct", "compute_utilization_max_pct", "sm_active_pct", "dram_bandwidth_pct", "counter_samples", "counter_coverage_pct"],
       "top_operators": ["name", "calls", "device_self_us", "device_self_pct", "host_self_us", "cumulative_pct", "gpu_time_us", "direction", "type", "tensor_core_eligible", "tensor_core_used"],
       "top_kernels": ["name", "calls", "total_us", "total_pct", "mean_us", "short_name", "demangled_name", "cumulative_pct"],
       "resources": ["category", "duration_us", "pct", "visible_gpus_pct", "tensor_core_unknown_us"],
@@ -750,7 +750,7 @@ export const VIEWS = {
     groupBys: [],
     parameters: ["iteration", "operator_id"],
     tables: {
-      "iterations": ["iteration", "start_us", "duration_us", "kernels", "tensor_core_kernels", "gpu_time_mean_us", "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "selected", "memory_operations"],
+      "iterations": ["iteration", "start_us", "duration_us", "kernels", "tensor_core_kernels", "gpu_time_mean_us", "gpu_time_pct", "tensor_core_time_mean_us", "tensor_core_time_pct", "tensor_core_us", "other_kernels_us", "memory_us", "cpu_us", "other_us", "selected", "memory_operations", "sm_active_pct", "dram_bandwidth_pct", "counter_samples", "counter_coverage_pct", "energy_j", "energy_error_j", "energy_coverage_pct"],
       "iteration_operators": ["iteration", "operator_id", "name", "direction", "type", "start_us", "duration_us", "kernels", "gpu_time_us", "tensor_core_time_us", "dtype", "input_shapes", "call_stack", "path", "calls"],
       "iteration_kernels": ["iteration", "operator_id", "operator", "direction", "type", "kernel", "gpu", "gpu_start_us", "gpu_start_since_first_us", "gpu_time_us", "api_start_us", "api_start_since_first_us", "api_time_us", "tensor_core_used", "grid", "block", "dtype", "input_shapes", "concrete_inputs", "short_name", "demangled_name"],
       "key_nodes": ["name", "kind", "calls", "first_start_us", "interval_mean_us", "interval_stddev_us", "score", "reason"],
@@ -791,7 +791,7 @@ export const VIEWS = {
     groupBys: ["name", "name+input_shape", "name+call_stack", "name+input_shape+call_stack", "path"],
     parameters: [],
     tables: {
-      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls", "forward_operator_id", "parent_operator_id"],
+      "operators": ["name", "input_shape", "call_stack", "calls", "device_self_us", "device_total_us", "host_self_us", "host_total_us", "tensor_core_eligible", "tensor_core_self_pct", "tensor_core_total_pct", "kind", "host_python_us", "tensor_core_self_min_pct", "tensor_core_self_max_pct", "tensor_core_total_min_pct", "tensor_core_total_max_pct", "total_pct", "cumulative_pct", "call_mean_us", "call_median_us", "call_p95_us", "call_std_us", "data_types", "gaps_before_us", "operator_id", "direction", "type", "dtype", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "kernel_calls", "forward_operator_id", "parent_operator_id", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
     },
   },
   "operator_types": {
@@ -822,7 +822,7 @@ export const VIEWS = {
     groupBys: ["name", "name+operator+launch"],
     parameters: ["operator_id", "operator"],
     tables: {
-      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "recognized_by", "gaps_before_us"],
+      "kernels": ["name", "operator", "grid", "block", "registers_per_thread", "shared_memory_bytes", "tensor_core_used", "operator_tensor_core_eligible", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_blocks_per_sm", "mean_est_achieved_occupancy_pct", "communication", "short_name", "demangled_name", "total_pct", "cumulative_pct", "median_us", "p95_us", "std_us", "data_types", "occupancy_limit", "kernel_class", "recognized_by", "gaps_before_us", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
       "kernel_types": ["kernel_class", "data_types", "kernels", "calls", "total_us", "pct"],
       "tensor_core_time": ["use", "calls", "total_us", "pct", "compute_pct"],
       "api_calls": ["name", "calls", "host_self_us", "host_total_us", "mean_us", "min_us", "max_us", "launched", "device_us", "kernels", "copies", "sets", "total_pct", "cumulative_pct"],
@@ -880,8 +880,8 @@ export const VIEWS = {
     groupBys: [],
     parameters: ["operator_id"],
     tables: {
-      "graphs": ["graph", "launches", "kernels", "host_nodes", "event_nodes", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_idle_before_us", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
-      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "host_nodes", "host_nodes_us", "event_nodes", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "idle_before_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
+      "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_idle_before_us", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
+      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "idle_before_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
       "graph_kernels": ["place", "node", "name", "short_name", "demangled_name", "kind", "offset_us", "gap_before_us", "duration_us", "stream", "part", "operator", "told_by", "input_shapes"],
       "launch_kinds": ["kind", "kernels", "time_us", "span_pct", "mean_us"],
       "graph_nodes": ["graph", "node", "name", "short_name", "demangled_name", "kind", "part", "operator", "told_by", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_gap_before_us", "total_pct", "cumulative_pct"],
@@ -929,9 +929,9 @@ export const VIEWS = {
     groupBys: [],
     parameters: [],
     tables: {
-      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
+      "modules": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
       "module_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
-      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind"],
+      "lightning_ranges": ["path", "name", "module_id", "parent", "occurrences", "operators", "host_total_us", "host_self_us", "device_total_us", "device_self_us", "mean_us", "backward_host_total_us", "backward_host_self_us", "backward_device_total_us", "backward_device_self_us", "mean_device_us", "recomputations", "recompute_host_total_us", "recompute_host_self_us", "recompute_device_total_us", "recompute_device_self_us", "kind", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
     },
   },
   "groups": {
@@ -1073,6 +1073,10 @@ export interface OverviewGpusRow {
   sm_count: number | null;
   compute_utilization_min_pct: number | null;
   compute_utilization_max_pct: number | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface OverviewTopOperatorsRow {
@@ -1195,6 +1199,13 @@ export interface IterationsIterationsRow {
   other_us: number | null;
   selected: boolean | null;
   memory_operations: number | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
+  energy_j: number | null;
+  energy_error_j: number | null;
+  energy_coverage_pct: number | null;
 }
 
 export interface IterationsIterationOperatorsRow {
@@ -1504,6 +1515,13 @@ export interface OperatorsOperatorsRow {
   kernel_calls: number | null;
   forward_operator_id: string | null;
   parent_operator_id: string | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface OperatorTypesOperatorTypesRow {
@@ -1623,6 +1641,13 @@ export interface KernelsKernelsRow {
   kernel_class: string | null;
   recognized_by: string | null;
   gaps_before_us: number | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface KernelsKernelTypesRow {
@@ -1858,8 +1883,6 @@ export interface CompiledGraphsRow {
   graph: string | null;
   launches: number | null;
   kernels: number | null;
-  host_nodes: number | null;
-  event_nodes: number | null;
   total_us: number | null;
   mean_span_us: number | null;
   min_span_us: number | null;
@@ -1882,9 +1905,6 @@ export interface CompiledGraphLaunchesRow {
   range: string | null;
   graph: string | null;
   kernels: number | null;
-  host_nodes: number | null;
-  host_nodes_us: number | null;
-  event_nodes: number | null;
   span_us: number | null;
   busy_us: number | null;
   gaps_us: number | null;
@@ -2220,6 +2240,13 @@ export interface ModulesModulesRow {
   recompute_device_total_us: number | null;
   recompute_device_self_us: number | null;
   kind: string | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface ModulesModuleFlameRow {
@@ -2256,6 +2283,13 @@ export interface ModulesLightningRangesRow {
   recompute_device_total_us: number | null;
   recompute_device_self_us: number | null;
   kind: string | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface GroupsGroupsRow {

@@ -11,12 +11,14 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import NO_DEVICE
 from torch_tb_profiler.analysis.steps.iterations.split import split_iterations
 from torch_tb_profiler.analysis.steps.iterations.windows import iterations
+from torch_tb_profiler.views.energy import ENERGY_COLUMNS
 from torch_tb_profiler.views.iterations.bars import (
     MOST_BARS,
     RESOURCE_KEYS,
     iteration_series,
     iterations_table,
 )
+from torch_tb_profiler.views.measured_columns import OF_STEP
 from torch_tb_profiler.views.schema import Table
 
 GEMM = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn"
@@ -62,7 +64,8 @@ def test_columns_of_two_steps_on_two_gpus() -> None:
     first = table.frame.select(PARTS).row(0)
     assert first == (20.0, 40.0, 0.0, (30 + 40) / 2, (60 + 10) / 2)
     assert sum(first) == 130
-    assert table.null_reasons == {}
+    measured = {column.key for column in (*OF_STEP, *ENERGY_COLUMNS)}
+    assert set(table.null_reasons) == measured
 
 
 def test_parts_add_up_whatever_cuts() -> None:

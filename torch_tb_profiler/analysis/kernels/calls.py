@@ -5,6 +5,7 @@ Definitions: ``docs/metrics.md#kernels``.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import indices
@@ -28,13 +29,15 @@ LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory
 def kernel_calls(trace: Trace) -> pl.DataFrame:
     """One row per kernel, in order of slice id, with its operator and verdicts.
 
-    Columns: slice, name_code, operator_code (name of the owner), around_code (name of the innermost
-    operator or range around the launch), eligible (of the owner, null without one), tensor_core,
-    is_communication, may_communicate (it is unknown), recognized_by, unknown_class, device, stream,
-    dur_ns, blocks_per_sm and est_achieved_occupancy_pct (null when absent), and
+    Columns: work (row of ``trace.device_work``), slice, name_code, operator_code (name of the
+    owner), around_code (name of the innermost operator or range around the launch), eligible (of
+    the owner, null without one), tensor_core, is_communication, may_communicate (it is unknown),
+    recognized_by, unknown_class, device, stream, dur_ns, blocks_per_sm and
+    est_achieved_occupancy_pct (null when absent), and
     :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
+    rows = np.flatnonzero(kinds.is_kernel)
     work = trace.device_work.filter(pl.Series(kinds.is_kernel))
     owner = indices(work["owner"])
     owned = pl.Series(owner >= 0)
@@ -49,6 +52,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         "stream",
         *LAUNCH_KEYS,
         *LAUNCH_MEASURES,
+        work=pl.Series(rows),
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),
         may_communicate=pl.Series(may_communicate(trace)[kinds.is_kernel]),

@@ -10,11 +10,12 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
-from torch_tb_profiler.analysis.measured.counters import counters_of_role
+from torch_tb_profiler.analysis.measured.counters import counters_of_role, device_counters
 from torch_tb_profiler.analysis.measured.signals import Signal, WindowSums, window_sums
 from torch_tb_profiler.analysis.measured.slice_values import range_signals, work_values
 from torch_tb_profiler.knowledge.device_counters import counter_file
 from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -138,3 +139,50 @@ def _divide(amount: Float64, among: Int64) -> Float64:
     with np.errstate(invalid="ignore", divide="ignore"):
         share: Float64 = np.where(among > 0, amount / among, np.nan)
     return share
+
+
+def bandwidth_means(trace: Trace, rows: Int64, group: Int64, count: int) -> GroupMeans | None:
+    """The bandwidth of the device's memory in % of its peak: as counted, else reads and writes
+    added up; arguments as of :func:`group_means`."""
+    whole = group_means(trace, "dram_bandwidth", rows, group, count)
+    if whole is not None:
+        return whole
+    parts = [
+        group_means(trace, role, rows, group, count) for role in ("dram_read_pct", "dram_write_pct")
+    ]
+    read, written = parts
+    if read is None or written is None:
+        return None
+    covered = np.minimum(read.covered_ns, written.covered_ns)
+    mean = np.where(covered > 0, read.mean + written.mean, 0.0)
+    return GroupMeans(
+        mean * covered,
+        covered,
+        np.minimum(read.own_ns, written.own_ns),
+        np.minimum(read.samples, written.samples),
+        read.work_ns,
+    )
+
+
+TABLE_ROLES = ("sm_active", "dram_bandwidth", "tensor_active", "occupancy")
+"""The roles that tables of kernels, operators, modules and steps show."""
+
+
+@per_trace
+def has_measured_work(trace: Trace) -> bool:
+    """Whether any of :data:`TABLE_ROLES` is measured, of devices or of single kernels."""
+    measured = {each.role for each in device_counters(trace)} | set(work_values(trace))
+    measured |= {role for _, role in range_signals(trace)}
+    return bool(measured & {*TABLE_ROLES, "dram_read_pct", "dram_write_pct"})
+
+
+def table_means(trace: Trace, rows: Int64, group: Int64, count: int) -> dict[str, GroupMeans]:
+    """Role of :data:`TABLE_ROLES` → its means, of those that are measured; arguments as of
+    :func:`group_means`."""
+    means = {
+        role: bandwidth_means(trace, rows, group, count)
+        if role == "dram_bandwidth"
+        else group_means(trace, role, rows, group, count)
+        for role in TABLE_ROLES
+    }
+    return {role: each for role, each in means.items() if each is not None}

@@ -23,7 +23,13 @@ from torch_tb_profiler.analysis.steps.masks import device_work_steps
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.energy import energy_of_windows, energy_reasons
 from torch_tb_profiler.views.iterations.columns import ITERATIONS
+from torch_tb_profiler.views.measured_columns import (
+    OF_STEP,
+    columns_of_windows,
+    measured_reason,
+)
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Line, Series, Table
 
@@ -65,10 +71,21 @@ def iterations_table(trace: Trace, selected: Iterations) -> Table:
     if not_launched is not None:
         nulls |= dict.fromkeys(_OF_DEVICE, not_launched)
     columns |= {key: [None] * len(length) for key in nulls}
+    columns |= _measured(trace, windows.start_ns, windows.end_ns)
+    nulls |= dict.fromkeys((column.key for column in OF_STEP), measured_reason(trace))
+    nulls |= energy_reasons(trace)
     schema = ITERATIONS.polars_schema()
     frame = pl.DataFrame({key: columns[key] for key in schema}, schema=schema, nan_to_null=True)
     no_time = dict.fromkeys(("gpu_time_pct", "tensor_core_time_pct"), NO_TIME)
     return Table(ITERATIONS, frame, needed(frame, no_time | nulls))
+
+
+def _measured(trace: Trace, start_ns: Int64, end_ns: Int64) -> dict[str, object]:
+    """What counters measured in each iteration."""
+    used = trace.devices.filter("used")["device"].to_list()
+    measured = columns_of_windows(trace, start_ns, end_ns, used)
+    measured = measured.hstack(energy_of_windows(trace, start_ns, end_ns))
+    return {column.name: column for column in measured}
 
 
 def _device_columns(trace: Trace, selected: Iterations, length_ns: Float64) -> dict[str, object]:

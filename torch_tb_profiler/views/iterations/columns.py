@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.views.energy import ENERGY_COLUMNS
+from torch_tb_profiler.views.measured_columns import OF_STEP
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 ITERATION = Column("iteration", "Iteration", "integer", None, "Number of the iteration.")
@@ -97,6 +99,8 @@ ITERATIONS = TableSpec(
             "Copies and memsets of device memory launched in it.",
             additive=True,
         ),
+        *OF_STEP,
+        *ENERGY_COLUMNS,
     ),
     when_empty="The recording holds no iterations.",
 )

@@ -15,8 +15,10 @@ from torch_tb_profiler.analysis.kernels.details import (
     kernel_details,
     parse_input_types,
 )
+from torch_tb_profiler.analysis.measured.work import has_measured_work
 from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.measured_columns import frame_of_means, measured_columns_of_lists
 
 _TAIL = 0.95
 
@@ -30,11 +32,17 @@ def kernel_rows(trace: Trace, calls: pl.DataFrame, *, by_launch: bool) -> pl.Dat
         by_launch: Whether rows are those of a name, operator and launch configuration.
 
     Returns:
-        Keys as codes, sums and statistics in ns, ``limit`` and ``data_types``.
+        Keys as codes, sums and statistics in ns, ``limit`` and ``data_types``; what counters
+        measured.
     """
     keys = row_keys(by_launch=by_launch)
     groups = _groups(calls, keys)
-    return groups.with_columns(**_variants(trace, calls, groups, keys))
+    if has_measured_work(trace):
+        work = calls.group_by(keys, maintain_order=True).agg("work")["work"]
+        measured = measured_columns_of_lists(trace, work)
+    else:
+        measured = frame_of_means({}, groups.height)
+    return groups.with_columns(**_variants(trace, calls, groups, keys)).hstack(measured)
 
 
 def row_keys(*, by_launch: bool) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.kernels.tensor_core_time import NO_KERNEL_TIME
 from torch_tb_profiler.analysis.recording.arguments import argument_values
@@ -18,6 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.argument_columns import with_arguments
 from torch_tb_profiler.views.filling import Rows, fill, microseconds, text, verdict
 from torch_tb_profiler.views.kernels.rows import kernel_rows, row_keys
+from torch_tb_profiler.views.measured_columns import MEASURED_COLUMNS, measured_reason
 from torch_tb_profiler.views.name_columns import OTHER_NAMES
 from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.querying import in_default_order
@@ -306,6 +308,7 @@ KERNELS = TableSpec(
             additive=True,
             value=microseconds("gaps_before_ns"),
         ),
+        *(replace(column, null_reason=measured_reason) for column in MEASURED_COLUMNS),
     ),
     sort="-total_us,name",
 )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.measured.work import has_measured_work
+from torch_tb_profiler.analysis.operators.group_work import work_of_modules
 from torch_tb_profiler.analysis.operators.modules.hierarchy import has_hierarchy
 from torch_tb_profiler.analysis.operators.modules.outside import ModuleCoverage, module_coverage
 from torch_tb_profiler.analysis.operators.modules.sums import (
@@ -18,11 +20,22 @@ from torch_tb_profiler.analysis.operators.modules.sums import (
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
-from torch_tb_profiler.analysis.recording.module_tree import ModuleTree, is_lightning, module_tree
+from torch_tb_profiler.analysis.recording.module_tree import (
+    ModuleTree,
+    is_lightning,
+    module_tree,
+    profile_tree,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.flame_bars import flame_columns, flame_table
+from torch_tb_profiler.views.measured_columns import (
+    MEASURED_COLUMNS,
+    frame_of_means,
+    measured_columns,
+    measured_reasons,
+)
 from torch_tb_profiler.views.modules.answer import answer
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.quality_notes import MODULE_ISSUES, quality_notes
@@ -145,6 +158,7 @@ _COLUMNS = (
         "module; outside: device work launched outside all modules (such as by an optimizer); "
         "unlinked: device work with no launch recorded.",
     ),
+    *MEASURED_COLUMNS,
 )
 
 MODULES = TableSpec(
@@ -184,9 +198,16 @@ def modules(trace: Trace, selection: Selection) -> View:
     coverage = module_coverage(trace, selection)
     has_tree = module_tree(trace).count > 0
     outside = _outside(coverage) if has_tree else []
-    tables = {"modules": _table(MODULES, sums, outside), "module_flame": _flame(sums)}
+    measured = _measured(trace, selection, module_tree(trace), sums)
+    reasons = measured_reasons(trace)
+    tables = {
+        "modules": _table(MODULES, sums, measured, reasons, outside),
+        "module_flame": _flame(sums),
+    }
     if is_lightning(trace):
-        tables["lightning_ranges"] = _table(RANGES, profile_sums(trace, selection), [])
+        ranges = profile_sums(trace, selection)
+        measured = _measured(trace, selection, profile_tree(trace), ranges)
+        tables["lightning_ranges"] = _table(RANGES, ranges, measured, reasons, [])
     notes = (*quality_notes(trace, MODULE_ISSUES), *_notes(trace, module_tree(trace)))
     facts = (_coverage_fact(coverage, no_device_time(trace)),) if has_tree else ()
     return View(tables=tables, facts=facts, notes=notes)
@@ -216,9 +237,26 @@ def _coverage_fact(coverage: ModuleCoverage, unknown: str | None) -> Fact:
     )
 
 
-def _table(spec: TableSpec, sums: ModuleSums, outside: list[tuple[str, str, int]]) -> Table:
-    """The rows of ``sums`` in µs, with nulls for what the recording does not tell, and below them
-    those of device work that is of no module."""
+def _measured(
+    trace: Trace, selection: Selection, tree: ModuleTree, sums: ModuleSums
+) -> pl.DataFrame:
+    """What counters measured of all device work of each row of ``sums``."""
+    count = len(tree.nodes.path)
+    if not len(sums.node) or not has_measured_work(trace):
+        return frame_of_means({}, sums.frame.height)
+    work = work_of_modules(trace, selection, tree)
+    return measured_columns(trace, *work, count)[sums.node]
+
+
+def _table(
+    spec: TableSpec,
+    sums: ModuleSums,
+    measured: pl.DataFrame,
+    not_measured: dict[str, str],
+    outside: list[tuple[str, str, int]],
+) -> Table:
+    """The rows of ``sums`` in µs and what was measured of each, with nulls for what the recording
+    does not tell, and below them those of device work that is of no module."""
     known = sums.frame.with_columns(
         pl.lit(None, dtype).alias(key)
         for key, dtype in MODULE_SCHEMA.items()
@@ -233,7 +271,8 @@ def _table(spec: TableSpec, sums: ModuleSums, outside: list[tuple[str, str, int]
     filled = known.with_columns(
         *means, *(microseconds(known[key]).alias(in_us[key]) for key in times)
     )
-    reasons = {in_us.get(key, key): text for key, text in sums.unknown.items()}
+    filled = filled.hstack(measured)
+    reasons = {in_us.get(key, key): text for key, text in sums.unknown.items()} | not_measured
     for key, side in MEANS.items():
         of_total = sums.unknown.get(f"{side}_total_ns", NO_CALL)
         reasons[key] = sums.unknown.get("occurrences", of_total)

@@ -23,6 +23,7 @@ from torch_tb_profiler.analysis.operators.times import MEASURES, NO_RUNTIME, has
 from torch_tb_profiler.knowledge.operator_types import TYPES
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.measured_columns import MEASURED_COLUMNS, measured_reasons
 from torch_tb_profiler.views.null_reasons import missing_reason
 from torch_tb_profiler.views.operators.columns import (
     NO_CALL,
@@ -90,7 +91,8 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
 
     Args:
         trace: The trace.
-        groups: Results of ``times_by_group`` and :func:`identity_of_groups`; or rows without them.
+        groups: Results of ``times_by_group`` and :func:`identity_of_groups`, with what counters
+            measured; or rows without them.
         data_types: The element types of the inputs of each.
     """
     if "operator_number" not in groups.columns:
@@ -111,6 +113,7 @@ def added_columns(trace: Trace, groups: pl.DataFrame, data_types: pl.Series) -> 
         "forward_operator_id": _ids(trace, np.where(one, identity.forward[number], -1)),
         "parent_operator_id": _ids(trace, np.where(one, operator_parents(trace)[number], -1)),
     }
+    values |= {column.key: groups[column.key] for column in MEASURED_COLUMNS}
     if not has_runtime(trace):
         values |= {key: pl.Series([None] * groups.height, dtype=pl.Float64) for key in _OVERHEAD}
     return [values[column.key].alias(column.key) for column in _ADDED]
@@ -131,6 +134,7 @@ def added_reasons(trace: Trace) -> dict[str, str]:
     named = {column.key for column in _ADDED}
     reasons = {key: text for key, text in reasons.items() if key in named}
     return reasons | {
+        **measured_reasons(trace),
         "operator_id": SEVERAL_OPERATORS,
         "direction": NO_DIRECTION,
         "type": NO_KNOWN_TYPE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.operators.times import MEASURES
+from torch_tb_profiler.views.measured_columns import MEASURED_COLUMNS
 from torch_tb_profiler.views.schema import Column, TableSpec
 from torch_tb_profiler.views.shares import share_columns
 from torch_tb_profiler.views.time_columns import time_columns
@@ -290,6 +291,7 @@ OPERATORS = TableSpec(
             "Operator ID of the operator that calls it.",
             hidden=True,
         ),
+        *MEASURED_COLUMNS,
     ),
     sort="-device_self_us,-host_self_us,name",
 )

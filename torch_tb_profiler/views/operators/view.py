@@ -10,6 +10,7 @@ from functools import partial
 import polars as pl
 
 from torch_tb_profiler.analysis.kernels.details import slice_input_types
+from torch_tb_profiler.analysis.measured.work import has_measured_work
 from torch_tb_profiler.analysis.operators.call_stacks import has_call_stacks
 from torch_tb_profiler.analysis.operators.calls import (
     gaps_before_calls,
@@ -17,6 +18,7 @@ from torch_tb_profiler.analysis.operators.calls import (
     operator_groups,
     selected_operator_calls,
 )
+from torch_tb_profiler.analysis.operators.group_work import work_of_groups
 from torch_tb_profiler.analysis.operators.times import call_times, times_by_group
 from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
 from torch_tb_profiler.analysis.recording.arguments import argument_values
@@ -24,6 +26,7 @@ from torch_tb_profiler.analysis.recording.missing_reasons import missing_reason,
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.measured_columns import frame_of_means, measured_columns
 from torch_tb_profiler.views.operators.added import identity_of_groups, operators_of_calls
 from torch_tb_profiler.views.operators.answer import answer
 from torch_tb_profiler.views.operators.columns import (
@@ -69,6 +72,11 @@ def _operators(trace: Trace, selection: Selection, group_by: str) -> View:
     groups = groups.hstack(times_by_group(calls.hstack(times), keys).drop(keys))
     groups = groups.hstack(identity_of_groups(trace, calls, operator, keys).drop(keys))
     groups = _with_input_types(trace, calls, groups, keys)
+    if has_measured_work(trace):
+        work = work_of_groups(trace, selection, calls, keys)
+        groups = groups.hstack(measured_columns(trace, *work, groups.height))
+    else:
+        groups = groups.hstack(frame_of_means({}, groups.height))
     launches = launches_outside(trace, selection, by_stack=by_stack, with_gaps=True)
     values = argument_values(trace, calls.select("slice", *keys))
     table = operators_table(trace, groups, launches, values, keys)

@@ -28,6 +28,7 @@ from torch_tb_profiler.views.device_properties import (
     compute_capability,
     property_reasons,
 )
+from torch_tb_profiler.views.measured_columns import OF_STEP, means_of_windows, measured_reason
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, recorded_reason
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 
@@ -149,6 +150,7 @@ GPUS = TableSpec(
         *(bound for share in SHARES for bound in _bounds(share)),
         SM_COUNT,
         *COMPUTE_BOUNDS,
+        *OF_STEP,
     ),
     sort="gpu",
     when_empty=NO_GPU_WORK,
@@ -184,6 +186,7 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
                 device.get("sm_count"),
                 least,
                 most,
+                *means_of_windows(trace, windows.start_ns, windows.end_ns, gpu).values(),
             )
         )
     frame = pl.DataFrame(rows, schema=GPUS.polars_schema(), orient="row")
@@ -196,6 +199,7 @@ def gpu_table(trace: Trace, selection: Selection, windows: StepWindows) -> Table
         SM_EFFICIENCY.key: NO_STEP_TIME,
         OCCUPANCY.key: NO_STEP_TIME,
         **_share_reasons(shares.values()),
+        **dict.fromkeys((column.key for column in OF_STEP), measured_reason(trace)),
     }
     if has_time:
         reasons[SM_EFFICIENCY.key] = missing_reason(trace, "blocks_per_sm", NO_BLOCKS)
@@ -256,8 +260,13 @@ def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, .
             reason=None if row[column.key] is not None else reasons[row["gpu"]][column.key],
         )
         for row in table.frame.iter_rows(named=True)
-        for column in (*_UTILIZATIONS, SM_EFFICIENCY, OCCUPANCY, *SHARES)
+        for column in (*_UTILIZATIONS, SM_EFFICIENCY, OCCUPANCY, *SHARES, *_measured_of(row))
     )
+
+
+def _measured_of(row: dict[str, object]) -> tuple[Column, ...]:
+    """The columns of counters that a GPU has values of."""
+    return tuple(column for column in OF_STEP[:2] if row[column.key] is not None)
 
 
 _UTILIZATIONS = (UTILIZATION, COMPUTE_UTILIZATION)

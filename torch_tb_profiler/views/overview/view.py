@@ -21,6 +21,7 @@ from torch_tb_profiler.trace.quality import ISSUE_TEXTS
 from torch_tb_profiler.trace.side_tables import SIDE_TITLES
 from torch_tb_profiler.trace.units import NS_PER_US, mean_microseconds
 from torch_tb_profiler.views.checks import CHECKED
+from torch_tb_profiler.views.energy import energy_facts
 from torch_tb_profiler.views.iteration_facts import iteration_facts
 from torch_tb_profiler.views.null_reasons import recorded_reason, recorder
 from torch_tb_profiler.views.overview.classes import (
@@ -190,6 +191,7 @@ def overview(trace: Trace, selection: Selection) -> View:
             *matrix_unit_facts(trace, selection),
             *mean_facts(trace, gpus),
             *gpu_facts(trace, selection, gpus),
+            *energy_facts(trace, selection, windows),
             *recognition_facts(selected_kernel_calls(trace, selection)),
             *communication_range_facts(trace, windows),
             *_count_facts(trace),

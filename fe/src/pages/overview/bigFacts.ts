@@ -6,7 +6,7 @@ import { cellOf } from "../../lib/rows";
 import { shownFact, type ShownFact } from "../shownFacts";
 
 const BIG =
-  /^(average_step_us|recorded_step_us|step_count|gpu_utilization_pct|gpu_compute_utilization_pct|est_sm_efficiency_pct|est_achieved_occupancy_pct|(compute_)?tensor_core_time_pct)$/;
+  /^(average_step_us|recorded_step_us|step_count|gpu_utilization_pct|gpu_compute_utilization_pct|est_sm_efficiency_pct|sm_active_pct|dram_bandwidth_pct|est_achieved_occupancy_pct|(compute_)?tensor_core_time_pct)$/;
 /** With more facts than this, those of single GPUs are only in the table. */
 const MAX_BIG_FACTS = 12;
 
