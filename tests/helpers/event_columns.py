@@ -141,6 +141,28 @@ class ColumnsOfEvents:
         for table, found in self._details(category, args).items():
             if any(value is not None for value in found.values()):
                 self.rows[table].append({"slice": row, **found})
+        self._arguments(row, category, event.get("cat"), args)
+
+    def _arguments(self, row: int, category: Category, raw: object, args: dict[str, Any]) -> None:
+        keys: tuple[str, ...] = ()
+        if category in (Category.MEMCPY, Category.MEMSET):
+            keys = ("copy kind", "src kind", "dst kind", "memory kind")
+        elif raw in ("graph_event_node", "graph_host_node"):
+            args = {**args, "stream": args.get("original_stream", args.get("stream"))}
+            keys = ("cuda event", "host fn", "host fn addr", "host process", "host thread")
+            keys += ("stream", "graph id", "graph node id")
+        for key in keys:
+            value = args.get(key)
+            if value is not None:
+                is_number = keys[0] == "cuda event" and not isinstance(value, str)
+                self.rows["arguments"].append(
+                    {
+                        "slice": row,
+                        "key_code": self._code(key),
+                        "value": value if is_number else None,
+                        "text_code": None if is_number else self._code(str(value)),
+                    }
+                )
 
     def _details(self, category: Category, args: dict[str, Any]) -> dict[str, dict[str, Any]]:
         details: dict[str, dict[str, Any]] = {}
@@ -165,7 +187,9 @@ class ColumnsOfEvents:
             limits = args.get("occupancy", {}).get("limitingFactors", [])
             details["device"] = {
                 "device": args.get("device"),
-                "stream": args.get("stream") if category != Category.RUNTIME else None,
+                "stream": args.get("original_stream", args.get("stream"))
+                if category != Category.RUNTIME
+                else None,
                 "grid_code": self._code(args.get("grid")),
                 "block_code": self._code(args.get("block")),
                 "registers_per_thread": args.get("registers per thread"),

@@ -880,8 +880,8 @@ export const VIEWS = {
     groupBys: [],
     parameters: ["operator_id"],
     tables: {
-      "graphs": ["graph", "launches", "kernels", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_idle_before_us", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
-      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "idle_before_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
+      "graphs": ["graph", "launches", "kernels", "host_nodes", "event_nodes", "total_us", "mean_span_us", "min_span_us", "max_span_us", "mean_busy_us", "mean_gaps_us", "gaps_pct", "mean_idle_before_us", "mean_matrix_us", "mean_attention_us", "mean_communication_us", "mean_other_us", "attributed_pct"],
+      "graph_launches": ["launch", "start_us", "step", "range", "graph", "kernels", "host_nodes", "host_nodes_us", "event_nodes", "span_us", "busy_us", "gaps_us", "gaps_pct", "longest_gap_us", "idle_before_us", "matrix_us", "attention_us", "communication_us", "other_us", "call", "call_us", "delay_us", "first_kernel", "last_kernel"],
       "graph_kernels": ["place", "node", "name", "short_name", "demangled_name", "kind", "offset_us", "gap_before_us", "duration_us", "stream", "part", "operator", "told_by", "input_shapes"],
       "launch_kinds": ["kind", "kernels", "time_us", "span_pct", "mean_us"],
       "graph_nodes": ["graph", "node", "name", "short_name", "demangled_name", "kind", "part", "operator", "told_by", "calls", "total_us", "mean_us", "min_us", "max_us", "mean_gap_before_us", "total_pct", "cumulative_pct"],
@@ -1883,6 +1883,8 @@ export interface CompiledGraphsRow {
   graph: string | null;
   launches: number | null;
   kernels: number | null;
+  host_nodes: number | null;
+  event_nodes: number | null;
   total_us: number | null;
   mean_span_us: number | null;
   min_span_us: number | null;
@@ -1905,6 +1907,9 @@ export interface CompiledGraphLaunchesRow {
   range: string | null;
   graph: string | null;
   kernels: number | null;
+  host_nodes: number | null;
+  host_nodes_us: number | null;
+  event_nodes: number | null;
   span_us: number | null;
   busy_us: number | null;
   gaps_us: number | null;

@@ -58,7 +58,7 @@ def work(events: list[Event]) -> Sums:
         (
             (
                 _number(_args(each).get("device", each["pid"])),
-                _number(_args(each).get("stream", each["tid"])),
+                _stream(each),
                 kind,
                 _name(each),
             ),
@@ -66,6 +66,12 @@ def work(events: list[Event]) -> Sums:
         )
         for kind, each in _work(events)
     )
+
+
+def _stream(event: Event) -> int | None:
+    """The stream that work ran on: cuspy writes the lane where it is drawn as the stream."""
+    args = _args(event)
+    return _number(args.get("original_stream", args.get("stream", event["tid"])))
 
 
 def launches(events: list[Event]) -> Sums:

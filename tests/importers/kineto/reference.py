@@ -110,7 +110,7 @@ def _add_details(rows: Rows, slice_row: int, cat: Any, args: dict[str, Any]) -> 
     elif cat in DEVICE_CATEGORIES:
         rows["device"].append(
             (
-                slice_row, args.get("device"), args.get("stream"),
+                slice_row, args.get("device"), args.get("original_stream", args.get("stream")),
                 _text(args.get("grid")), _text(args.get("block")),
                 args.get("registers per thread"), args.get("shared memory"),
                 _float(args.get("blocks per SM")), _float(args.get("warps per SM")),

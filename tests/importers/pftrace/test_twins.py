@@ -21,6 +21,7 @@ DATA = Path(__file__).resolve().parents[2] / "data" / "pftrace"
 DECIMALS = ("cpu", "torch2141_synthetic_gpu")
 LOST_TABLES = ("memory", "flows", "instants")
 LOST_COLUMNS = {"device": ("shared_memory_bytes",)}
+LOST_ARGUMENTS = ("copy kind", "src kind", "dst kind")
 GPU_RANGE = "gpu_user_annotation"
 """Ranges on GPUs lose their external ids."""
 
@@ -63,6 +64,11 @@ def test_rows_are_those_of_json(twins: Twins, table: str) -> None:
                 assert abs(value - twin[column]) <= ROUNDING_NS, (column, row, twin)
             elif not (column == "external_id" and row["raw_category_code"] == GPU_RANGE):
                 assert value == twin[column], (column, row, twin)
+
+
+def test_arguments_are_those_of_json(twins: Twins) -> None:
+    actual, expected = (keyed(columns, "arguments") for columns in twins)
+    assert actual == [row for row in expected if row["key_code"] not in LOST_ARGUMENTS]
 
 
 def test_counters_are_those_of_json(twins: Twins) -> None:

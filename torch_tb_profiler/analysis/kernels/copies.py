@@ -5,10 +5,13 @@ Definitions: ``docs/metrics.md#copies-and-sets``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.recording.stated_texts import stated_texts
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.knowledge import copies as knowledge
@@ -19,6 +22,9 @@ from torch_tb_profiler.trace.model import Trace
 SET = "set"
 """The kind of memory sets."""
 
+KIND_ARGUMENTS = ("copy kind", "src kind", "dst kind", "memory kind")
+"""Arguments with the direction and memories of copies, of recorders that name all copies alike."""
+
 _KEYS = ("kind", "host_memory", "device")
 
 
@@ -27,26 +33,35 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
     """One row per copy and set, in order of slice id.
 
     Columns: row (of ``trace.device_work``), kind (:data:`SET`, ``"HtoD"`` and so on; null where
-    the name of a copy has no direction), host_memory (``"pageable"``, ``"pinned"``, ``"managed"``;
-    null where unknown), device, dur_ns, bytes, launch_code (name of the call that launched it, -1
-    where unknown).
+    neither the name of a copy nor its arguments have a direction), host_memory (``"pageable"``,
+    ``"pinned"``, ``"managed"``; null where unknown), device, dur_ns, bytes, launch_code (name of
+    the call that launched it, -1 where unknown).
     """
     work = trace.device_work.with_row_index("row").filter(pl.col("category") != Category.KERNEL)
-    codes = work["name_code"].unique().to_list()
-    names = {code: str(trace.strings[code]) for code in codes}
-    by_name = pl.DataFrame(
-        {
-            "name_code": codes,
-            "direction": [knowledge.direction(names[code]) for code in codes],
-            "host_memory": [knowledge.host_memory(names[code]) for code in codes],
-        },
-        schema={"name_code": pl.Int32, "direction": pl.String, "host_memory": pl.String},
+    work = work.join(
+        stated_texts(trace, KIND_ARGUMENTS), on="slice", how="left", maintain_order="left"
+    )
+    by_text = work.select("name_code", "stated").unique(maintain_order=True)
+    texts = [(str(trace.strings[code]), stated or "") for code, stated in by_text.iter_rows()]
+    by_text = by_text.with_columns(
+        direction=pl.Series(
+            [_recognized(knowledge.direction, each) for each in texts], dtype=pl.String
+        ),
+        host_memory=pl.Series(
+            [_recognized(knowledge.host_memory, each) for each in texts], dtype=pl.String
+        ),
     )
     launches = gather(indices(trace.slices["name_code"]), indices(work["launch"]))
     is_set = pl.col("category") == Category.MEMSET
     calls: pl.DataFrame = (
         work.with_columns(launch_code=pl.Series(launches, dtype=pl.Int32))
-        .join(by_name, on="name_code", how="left", maintain_order="left")
+        .join(
+            by_text,
+            on=["name_code", "stated"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
         .select(
             pl.col("row").cast(pl.Int64),
             pl.when(is_set).then(pl.lit(SET)).otherwise("direction").alias("kind"),
@@ -58,6 +73,11 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
         )
     )
     return calls
+
+
+def _recognized(rule: Callable[[str], str | None], texts: tuple[str, str]) -> str | None:
+    """What a rule recognizes in the name, else in the arguments."""
+    return next((known for text in texts if (known := rule(text)) is not None), None)
 
 
 def copy_groups(trace: Trace, selection: Selection) -> pl.DataFrame:

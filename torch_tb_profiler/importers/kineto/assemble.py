@@ -16,6 +16,7 @@ from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.info import trace_info
 from torch_tb_profiler.importers.kineto.merge import PHASE_COLUMN, EventBatchMerger
+from torch_tb_profiler.importers.kineto.named_arguments import add_node_numbers
 from torch_tb_profiler.importers.kineto.pairing import pair_begin_end
 from torch_tb_profiler.importers.kineto.tracks import build_tracks, merge_rows
 from torch_tb_profiler.importers.kineto.uncategorized import DEVICE_ROW, assign_missing_categories
@@ -87,6 +88,7 @@ def assemble(
         info=info,
         quality=quality,
     )
+    add_node_numbers(columns)
     if dialect is not None and dialect.finalize is not None:
         dialect.finalize(columns, extra_tables)
     if JOURNAL_KEY in header:

@@ -23,6 +23,7 @@ from torch_tb_profiler.importers.kineto.event_kinds import (
     EventKind,
     event_kind,
 )
+from torch_tb_profiler.importers.kineto.named_arguments import copy_arguments, node_arguments
 from torch_tb_profiler.importers.kineto.requested import requested_tables
 from torch_tb_profiler.importers.kineto.stated import stated_table
 from torch_tb_profiler.importers.kineto.values import (
@@ -225,6 +226,8 @@ class _BatchBuilder:
             args = chosen.arguments(slice_kind, quality)
             slices["correlation"][at], slices["external_id"][at] = tables.links(args, quality)
             self._details(slice_kind, args, at)
+            if slice_kind == EventKind.DEVICE_SLICE:
+                self._named_arguments(args, at, category_code[at])
         for part in self.batch.tables.get("python", []):
             modules = part["slice"][part["module_id"] != ABSENT]
             slices["category"][modules] = Category.MODULE
@@ -252,6 +255,13 @@ class _BatchBuilder:
         if kind in (EventKind.HOST_SLICE, EventKind.DEVICE_SLICE, EventKind.OTHER_SLICE):
             self._add("collective", tables.collective_table(args, at, strings, quality))
             self._add("stated", stated_table(args, at, strings, quality))
+
+    def _named_arguments(self, args: DecodedArguments, at: Int64, raw_category: Int32) -> None:
+        nodes = node_arguments(args, at, raw_category, self.strings, self.batch.quality)
+        requested = [self.strings[name] for name in self._requested.names]
+        for table in (*copy_arguments(args, at, self.strings), *nodes):
+            if int(table["key_code"][0]) not in requested:
+                self._add("arguments", table)
 
     def _add(self, name: str, table: ColumnArrays | None) -> None:
         if table is not None and next(iter(table.values())).size:

@@ -156,7 +156,28 @@ DEVICE_FIELDS: ArgumentFields = {
     "graph_node": _int("graph node id"),
     "bytes": _int("bytes"),
     "occupancy": _text("occupancy"),
+    "original_stream": _int("original_stream"),
 }
+
+COPY_FIELDS: ArgumentFields = {
+    "copy_kind": _text("copy kind"),
+    "source_kind": _text("src kind"),
+    "target_kind": _text("dst kind"),
+    "memory_kind": _text("memory kind"),
+}
+"""Direction and memories of copies and sets of recorders that do not write them into the name."""
+
+NODE_FIELDS: ArgumentFields = {
+    "event": _text("cuda event"),
+    "function": _text("host fn"),
+    "function_address": _text("host fn addr"),
+    "process": _float("host process"),
+    "thread": _float("host thread"),
+}
+"""Arguments of nodes of graphs that are no device work: recorded events and host callbacks."""
+
+NODE_NUMBERS = ("process", "thread")
+"""The fields of these that are numbers; the others are texts."""
 
 MEMORY_FIELDS: ArgumentFields = {
     "device_type": _int("Device Type"),
@@ -199,8 +220,8 @@ PROFILER_TEXTS = frozenset(
         "Global rank stride",
         "limiting factors",
         "stream",
-        "original_stream",
         "annotated_stream",
+        *(field.key for field in (COPY_FIELDS | NODE_FIELDS).values()),
     }
 )
 """Text arguments of device work that profilers write."""
@@ -242,7 +263,7 @@ EVENTS = msgspec.json.Decoder(list[Event])
 
 HOST_FIELDS = LINK_FIELDS | OPERATOR_FIELDS | COLLECTIVE_MARKS | HOST_MARKS
 PYTHON_SLICE_FIELDS = PYTHON_FIELDS | LINK_FIELDS
-WORK_FIELDS = LINK_FIELDS | DEVICE_FIELDS | COLLECTIVE_MARKS | DEVICE_MARKS
+WORK_FIELDS = LINK_FIELDS | DEVICE_FIELDS | COLLECTIVE_MARKS | DEVICE_MARKS | COPY_FIELDS
 ANY_FIELDS = (
     LINK_FIELDS
     | OPERATOR_FIELDS
@@ -257,6 +278,7 @@ ANY_FIELDS = (
 
 STATED_ARGS = decoder("StatedArgs", STATED_FIELDS, TRITON_FIELDS)
 COLLECTIVE_ARGS = decoder("CollectiveArgs", COLLECTIVE_FIELDS)
+NODE_ARGS = decoder("NodeArgs", NODE_FIELDS)
 TRACK_ARGS = decoder("TrackArgs", TRACK_FIELDS)
 COUNTER_ARGS: msgspec.json.Decoder[Any] = msgspec.json.Decoder(dict[str, Any])
 _LIST_DECODERS[COUNTER_ARGS] = msgspec.json.Decoder(list[dict[str, Any]])

@@ -148,7 +148,11 @@ def python_table(args: DecodedArguments, rows: Int64, quality: QualityReport) ->
 def device_table(
     args: DecodedArguments, rows: Int64, strings: Interner, quality: QualityReport
 ) -> ColumnArrays:
-    """The launch arguments of kernels, copies, sets and other device slices."""
+    """The launch arguments of kernels, copies, sets and other device slices.
+
+    The stream is the one that the work ran on: torch >= 2.15 may draw the work of a graph on
+    another lane, and then writes the lane as the stream and adds ``original_stream``.
+    """
     assert _has_fields(args, DEVICE_FIELDS)
     integers = partial(_integers, args, DEVICE_FIELDS, quality)
 
@@ -158,9 +162,10 @@ def device_table(
     occupancy = floats("est_achieved_occupancy_pct")
     if np.all(np.isnan(occupancy)):
         occupancy = floats("est_achieved_occupancy_pct_old")
+    stream, original = integers("stream"), integers("original_stream")
     table: ColumnArrays = {
         "device": integers("device"),
-        "stream": integers("stream"),
+        "stream": np.where(original == ABSENT, stream, original),
         "grid_code": args.list_codes("grid", strings),
         "block_code": args.list_codes("block", strings),
         "registers_per_thread": integers("registers_per_thread"),

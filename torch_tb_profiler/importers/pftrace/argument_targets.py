@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 from torch_tb_profiler.importers.kineto.structs import (
     ABSENT_RAW,
     COLLECTIVE_FIELDS,
+    COPY_FIELDS,
     DEVICE_FIELDS,
     LINK_FIELDS,
     MEMORY_FIELDS,
+    NODE_FIELDS,
+    NODE_NUMBERS,
     OPERATOR_FIELDS,
     PYTHON_FIELDS,
     STATED_FIELDS,
@@ -50,7 +53,7 @@ class Target(NamedTuple):
 
     Attributes:
         table: A table of ``EventColumns``; ``"slices"`` for the links of slices.
-        column: A column of that table.
+        column: A column of that table; in ``"arguments"`` the name of the argument.
         form: How its values are converted.
         name: The name of the field, which decides the bounds.
     """
@@ -107,6 +110,14 @@ OWN: dict[str, Target] = {
 """The first three are PyTorch's names, the next ones rocprofv3's; the last are keys of annotations
 of graph nodes, which PyTorch writes as separate arguments."""
 
+NAMED: dict[str, Target] = {
+    field.key: Target(
+        "arguments", field.key, Form.FLOAT if name in NODE_NUMBERS else Form.TEXT, name
+    )
+    for name, field in (COPY_FIELDS | NODE_FIELDS).items()
+}
+"""Arguments that become rows of the table ``arguments``: in the order of Kineto's JSON."""
+
 LAST_NUMBER = re.compile(r"(\d{1,9})\D*$")
 
 
@@ -122,14 +133,15 @@ def _form(name: str, field: ArgumentField) -> Form:
 
 
 def _targets() -> dict[str, Target]:
-    targets: dict[str, Target] = {}
+    original = DEVICE_FIELDS["original_stream"].key
+    targets = {original: Target("device", "stream", Form.INT, "stream")}
     for table, fields in TABLES:
         columns = TABLE_COLUMNS[table]
         for name, field in fields.items():
             column = COLUMN_OF.get(name, name if name in columns else f"{name}_code")
             if column in columns:
                 targets[field.key] = Target(table, column, _form(name, field), name)
-    return targets | OWN
+    return targets | OWN | NAMED
 
 
 TARGETS: dict[str, Target] = _targets()

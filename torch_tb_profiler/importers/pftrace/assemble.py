@@ -7,6 +7,7 @@ import numpy as np
 from torch_tb_profiler.importers.kineto.batch import MEMORY_NAMES, UNNAMED
 from torch_tb_profiler.importers.kineto.categories import refine
 from torch_tb_profiler.importers.kineto.event_kinds import EventKind
+from torch_tb_profiler.importers.kineto.named_arguments import add_node_numbers
 from torch_tb_profiler.importers.kineto.uncategorized import assign_missing_categories
 from torch_tb_profiler.importers.pftrace.categories import (
     assign_row_categories,
@@ -14,13 +15,19 @@ from torch_tb_profiler.importers.pftrace.categories import (
     categories,
 )
 from torch_tb_profiler.importers.pftrace.counter_values import absolute_values, name_counters
-from torch_tb_profiler.importers.pftrace.details import KINDS, detail_table, slice_column
+from torch_tb_profiler.importers.pftrace.details import (
+    KINDS,
+    detail_table,
+    named_arguments,
+    slice_column,
+)
 from torch_tb_profiler.importers.pftrace.devices import label_device_rows
 from torch_tb_profiler.importers.pftrace.launches import launches
 from torch_tb_profiler.importers.pftrace.merge import PacketBatchMerger
 from torch_tb_profiler.importers.pftrace.not_recorded import not_recorded, recorder_of
 from torch_tb_profiler.importers.pftrace.pairing import durations
 from torch_tb_profiler.importers.pftrace.tracks import TrackTable
+from torch_tb_profiler.importers.slice_arguments import add_arguments
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import (
     ABSENT,
@@ -69,6 +76,7 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     slices, new_row = _without(slices, is_dropped)
     category, kind = category[~is_dropped], kind[~is_dropped]
     row_of = _renumbered(row_of, new_row)
+    named = list(named_arguments(merger.columns, row_of, slices, kind, merger.strings))
     for table in KINDS:
         if table != "memory":
             tables[table] = detail_table(merger.columns, table, row_of, kind)
@@ -84,7 +92,7 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     _report_left_out(merger.quality, sum(raw[name]["track"].size for name in TIMED))
     recorder = recorder_of(merger.strings)
     launch = launches(raw, row_of, slices["event_id"], tables["slices"])
-    return EventColumns(
+    columns = EventColumns(
         format="pftrace",
         tables=tables,
         strings=strings,
@@ -95,6 +103,9 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
         quality=merger.quality,
         launch=launch,
     )
+    add_arguments(columns, named)
+    add_node_numbers(columns)
+    return columns
 
 
 def _report_left_out(quality: QualityReport, events: int) -> None:

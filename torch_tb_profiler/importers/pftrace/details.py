@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.event_kinds import EventKind
-from torch_tb_profiler.importers.pftrace.argument_targets import ORDER, Target
+from torch_tb_profiler.importers.kineto.named_arguments import NODE_CATEGORIES
+from torch_tb_profiler.importers.kineto.structs import NODE_FIELDS
+from torch_tb_profiler.importers.kineto.values import Interner
+from torch_tb_profiler.importers.pftrace.argument_targets import NAMED, ORDER, Form, Target
 from torch_tb_profiler.importers.pftrace.values import ArgumentColumn
+from torch_tb_profiler.importers.slice_arguments import one_argument
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     TABLE_COLUMNS,
@@ -35,6 +39,42 @@ KINDS: dict[str, tuple[EventKind, ...]] = {
 
 COLLECTIVE_MARKS = ("collective_code", "group_code", "in_nelems")
 """Any of these marks collective metadata; a dtype alone may be an argument of a user's range."""
+
+
+def named_arguments(
+    columns: Columns, row_of: Int64, slices: ColumnArrays, kind: Int8, strings: Interner
+) -> Iterator[ColumnArrays]:
+    """Rows of the table ``arguments``: as in JSON, of copies, and of nodes of graphs that are no
+    device work.
+
+    Args:
+        columns: The arguments.
+        row_of: Per row of the arguments the row of the slice; -1 for none.
+        slices: The slices.
+        kind: Per slice its :class:`~torch_tb_profiler.importers.kineto.event_kinds.EventKind`.
+        strings: The strings of the file; keys are added.
+    """
+    is_work = kind == EventKind.DEVICE_SLICE
+    node_codes = [strings.get(name, -2) for name in NODE_CATEGORIES]
+    is_node = np.isin(slices["raw_category_code"], node_codes)
+    for name, target in NAMED.items():
+        if name not in columns:
+            continue
+        is_owner = is_work & (is_node if target.name in NODE_FIELDS else True)
+        for part in columns[name][1]:
+            row = row_of[part.rows]
+            used = np.flatnonzero((row >= 0) & is_present(part.values))
+            used = used[is_owner[row[used]]]
+            if not used.size:
+                continue
+            values = part.values[used]
+            is_text = target.form is Form.TEXT
+            yield one_argument(
+                row[used],
+                strings[name],
+                values=None if is_text else values,
+                text_codes=values if is_text else None,
+            )
 
 
 def absent_value(dtype: type[np.generic]) -> float | int:

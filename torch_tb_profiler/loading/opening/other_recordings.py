@@ -33,14 +33,15 @@ MAX_LISTED = 20_000
 MAX_OPENED = 4
 """Other recordings that are opened for one trace."""
 
-JOINED, NOT_JOINED = "other_recording_joined", "other_recording_not_joined"
+JOINED_CODE, NOT_JOINED_CODE = "other_recording_joined", "other_recording_not_joined"
 
-_JOINED_FORMATS = frozenset(each.name for each in FORMATS if each.joins_traces)
-_ENDINGS = tuple(
-    {ending for each in FORMATS if each.joins_traces for ending in each.endings}
-    - {ending for each in FORMATS if not each.joins_traces for ending in each.endings}
-)
-_PATTERNS = tuple(pattern for each in FORMATS if each.joins_traces for pattern in each.files)
+MAX_HEADS = 32
+"""Files whose beginning is inspected."""
+
+_JOINED = [each for each in FORMATS if each.joins_traces]
+_JOINED_FORMATS = frozenset(each.name for each in _JOINED)
+_ENDINGS = tuple(ending for each in _JOINED for ending in each.endings)
+_OTHER_NAMES = tuple(pattern for each in FORMATS if not each.joins_traces for pattern in each.files)
 
 OpenTrace = Callable[[Location], Trace]
 """Opens a recording; raises OpenError."""
@@ -83,7 +84,7 @@ def _others(trace: Trace, location: Location) -> list[Location]:
     job = trace.meta.info.job
     rank = job.rank if job is not None and job.rank is not None else rank_of(own)
     chosen: dict[str, Location] = {}
-    for name in select_rank(named, rank):
+    for name in select_rank(named, rank)[:MAX_HEADS]:
         path = os.path.join(folder, name)
         other = replace(location, url=path, path=path, variant="")
         stem = name.partition(".")[0]
@@ -93,7 +94,8 @@ def _others(trace: Trace, location: Location) -> list[Location]:
 
 
 def _may_be_joined(name: str) -> bool:
-    return name.endswith(_ENDINGS) or any(pattern.parse(name) for pattern in _PATTERNS)
+    """Whether a name is no other format's own, and has an ending of those that are joined."""
+    return name.endswith(_ENDINGS) and not any(each.parse(name) for each in _OTHER_NAMES)
 
 
 def _is_joined(location: Location) -> bool:
@@ -125,14 +127,14 @@ def _joined(trace: Trace, other: Location, open_trace: OpenTrace) -> Trace:
     try:
         recording = open_trace(other)
     except OpenError as error:
-        return _noted(trace, NOT_JOINED, f"{other.name}: {error.problem.message}")
+        return _noted(trace, NOT_JOINED_CODE, f"{other.name}: {error.problem.message}")
     title = f"{label_of(recording.meta.format)}: {other.name}"
     own, others = kernels_of(trace), kernels_of(recording)
     match = match_kernels(own[0], others[0])
     if isinstance(match, MatchFailure):
-        return _noted(trace, NOT_JOINED, f"{other.name}: {match.text}")
+        return _noted(trace, NOT_JOINED_CODE, f"{other.name}: {match.text}")
     joined = join(trace, recording, match, (own[1], others[1]), title)
-    return _noted(joined, JOINED, f"{title}: {match.text}")
+    return _noted(joined, JOINED_CODE, f"{title}: {match.text}")
 
 
 def _noted(trace: Trace, code: str, text: str) -> Trace:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.kernels.graphs.attribution import NONE, SOURCES, attribution
+from torch_tb_profiler.analysis.kernels.graphs.events import graph_events
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.kernels.graphs.times import graph_times
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.units import mean_microseconds
+from torch_tb_profiler.trace.units import exact_microseconds, mean_microseconds
 from torch_tb_profiler.views.schema import Fact, Note
 
 NO_LAUNCHES = "No graph was launched in the selection."
@@ -101,6 +102,9 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
             "with --cuda-graph-trace=node (Nsight Systems) to see them."
         )
         notes.append(Note("quality", "graph_without_kernels", "warning", text, {"count": whole}))
+    note = _other_nodes_note(trace, selected)
+    if note is not None:
+        notes.append(note)
     if len(launches.without_work):
         count = len(launches.without_work)
         text = (
@@ -111,6 +115,29 @@ def graph_notes(trace: Trace, selected: Bools) -> tuple[Note, ...]:
             Note("quality", "graph_launch_without_work", "warning", text, {"count": count})
         )
     return tuple(notes)
+
+
+def _other_nodes_note(trace: Trace, selected: Bools) -> Note | None:
+    """What the graphs hold beside device work; None for nothing. A node whose launch is unknown
+    counts where all launches do."""
+    events = graph_events(trace)
+    shown = np.append(selected, selected.all())[events.launch]
+    host = events.slice[shown & events.is_host]
+    recorded = int((shown & ~events.is_host).sum())
+    if not len(host) and not recorded:
+        return None
+    total_us = exact_microseconds(int(trace.slices["dur_ns"].gather(host).sum()))
+    text = (
+        f"Graphs also ran {len(host):,} callbacks of the host ({total_us:,.1f} µs in all) and "
+        f"recorded {recorded:,} events. They are on the timeline, but are no device work and in no "
+        "sum of it."
+    )
+    evidence: dict[str, object] = {
+        "host_nodes": len(host),
+        "host_nodes_us": total_us,
+        "event_nodes": recorded,
+    }
+    return Note("quality", "graph_other_nodes", "info", text, evidence)
 
 
 def _attribution_note(trace: Trace, chosen: Bools) -> Note:

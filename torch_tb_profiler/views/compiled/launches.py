@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.kernels.graphs.attribution import (
     attribution,
     launch_ranges,
 )
+from torch_tb_profiler.analysis.kernels.graphs.events import graph_events
 from torch_tb_profiler.analysis.kernels.graphs.kinds import GROUPS, graph_work_kinds
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
 from torch_tb_profiler.analysis.kernels.graphs.nodes import graph_nodes
@@ -78,6 +79,22 @@ GRAPHS = TableSpec(
         _GRAPH,
         Column("launches", "Launches", "integer", "count", "How often it ran.", additive=True),
         Column("kernels", "Kernels", "number", "count", "Kernels, copies and memsets per launch."),
+        Column(
+            "host_nodes",
+            "Host Nodes",
+            "number",
+            "count",
+            "Callbacks of the host per launch; they are no device work.",
+            hidden=True,
+        ),
+        Column(
+            "event_nodes",
+            "Event Nodes",
+            "number",
+            "count",
+            "Recorded events per launch; they are no device work.",
+            hidden=True,
+        ),
         _time(
             "total_us",
             "Total Span",
@@ -151,6 +168,32 @@ LAUNCHES = TableSpec(
             "Kernels, copies and memsets that it ran.",
             additive=True,
         ),
+        Column(
+            "host_nodes",
+            "Host Nodes",
+            "integer",
+            "count",
+            "Callbacks of the host that it ran; they are no device work.",
+            hidden=True,
+            additive=True,
+        ),
+        _time(
+            "host_nodes_us",
+            "Host Nodes Time",
+            "Summed duration of these callbacks: what depends on them waits.",
+            "span",
+            hidden=True,
+            additive=True,
+        ),
+        Column(
+            "event_nodes",
+            "Event Nodes",
+            "integer",
+            "count",
+            "Events that it recorded; they are no device work.",
+            hidden=True,
+            additive=True,
+        ),
         _time(
             "span_us",
             "Span",
@@ -219,6 +262,7 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
     span, busy = times.span_ns[chosen], times.busy_ns[chosen]
     kinds = _by_kind(trace)[:, chosen]
     labels = [nodes.label(graph) for graph in range(nodes.count)]
+    host_nodes, event_nodes, host_ns = (each[chosen] for each in _other_nodes(trace))
     values: dict[str, Any] = {
         "launch": chosen + 1,
         "start_us": in_us(times.start_ns[chosen] - trace.meta.start_ns),
@@ -231,6 +275,9 @@ def launches_table(trace: Trace, selected: Bools) -> Table:
         "call_us": _of_call(call, trace.slices["dur_ns"]),
         "delay_us": _delays(trace, call, times.start_ns[chosen]),
         "kernels": pl.Series(counts).set(pl.Series(launches.is_whole[chosen]), None),
+        "host_nodes": host_nodes,
+        "host_nodes_us": in_us(host_ns),
+        "event_nodes": event_nodes,
         "span_us": in_us(span),
         "busy_us": in_us(busy),
         "gaps_us": in_us(span - busy),
@@ -268,12 +315,15 @@ def graphs_table(trace: Trace, selected: Bools) -> Table:
     is_whole = sums(launches.is_whole[chosen].astype(np.int64)) > 0
     work = sums(np.diff(launches.first)[chosen])
     attributed_ns, whole = (sums(each[chosen]) for each in _attributed(trace))
+    host_nodes, event_nodes, _ = (sums(each[chosen]) for each in _other_nodes(trace))
     values: dict[str, Any] = {
         "graph": [nodes.label(graph) for graph in graphs.tolist()],
         "launches": count,
         "kernels": pl.Series(
             np.where(is_whole, np.nan, work / np.maximum(count, 1)), nan_to_null=True
         ),
+        "host_nodes": host_nodes / np.maximum(count, 1),
+        "event_nodes": event_nodes / np.maximum(count, 1),
         "total_us": in_us(sums(span)),
         "mean_span_us": in_us(sums(span), count),
         "min_span_us": in_us(shortest),
@@ -297,6 +347,21 @@ def _by_kind(trace: Trace) -> npt.NDArray[np.int64]:
     total = np.zeros((len(GROUPS), launches.count), np.int64)
     np.add.at(total, (graph_work_kinds(trace).group, launches.launch), dur)
     return total
+
+
+@per_trace
+def _other_nodes(trace: Trace) -> tuple[Int64, Int64, Int64]:
+    """Per launch its callbacks of the host, recorded events, and ns of the callbacks."""
+    events, count = graph_events(trace), graph_launches(trace).count
+    known = events.launch >= 0
+    launch, is_host = events.launch[known], events.is_host[known]
+    dur = trace.slices["dur_ns"].to_numpy()[events.slice[known]]
+    host_ns = np.zeros(count, np.int64)
+    np.add.at(host_ns, launch[is_host], dur[is_host])
+    host_nodes, event_nodes = (
+        np.bincount(launch[mask], minlength=count) for mask in (is_host, ~is_host)
+    )
+    return host_nodes, event_nodes, host_ns
 
 
 @per_trace

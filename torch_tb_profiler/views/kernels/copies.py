@@ -16,8 +16,8 @@ from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 from torch_tb_profiler.views.shares import of_whole
 
-NO_DIRECTION = "The direction is not part of the name of the copy."
-NO_HOST_MEMORY = "No host memory is involved, or its kind is not part of the name."
+NO_DIRECTION = "The recording does not state the direction of the copy."
+NO_HOST_MEMORY = "No host memory is involved, or its kind is not recorded."
 NO_DEVICE = "The device was not recorded."
 NO_BYTES = "The number of bytes was not recorded."
 NO_RATE = "The number of bytes was not recorded, or the duration is 0."

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.kernels.graphs.events import graph_events
 from torch_tb_profiler.analysis.operators.call_stacks import Frame, frames_of
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
@@ -181,13 +182,22 @@ def _links(trace: Trace, slice_id: int, row: dict[str, Any]) -> SliceLinks:
         absorbed_into=_linked(trace, [row["absorbed_into"]]),
         frame=_linked(trace, [row["frame"]]),
         children=_linked(trace, children),
-        launch=_linked(trace, own_work["launch"]),
+        launch=_linked(trace, [*own_work["launch"], *_graph_call(trace, slice_id, row)]),
         owner=_linked(trace, own_work["owner"]),
         launched=_linked(trace, launched),
         device_work=_linked(trace, owned),
         forward=_linked(trace, forward),
         backward=_linked(trace, backward),
     )
+
+
+def _graph_call(trace: Trace, slice_id: int, row: dict[str, Any]) -> list[int]:
+    """The call that launched the graph of a node that is no device work, if it is recorded."""
+    if row["category"] != Category.DEVICE_OTHER:
+        return []
+    events = graph_events(trace)
+    calls: list[int] = events.call[events.slice == slice_id].tolist()
+    return [call for call in calls if call >= 0]
 
 
 def _linked(trace: Trace, ids: Iterable[int | None]) -> LinkedSlices:

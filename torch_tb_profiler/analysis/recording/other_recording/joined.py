@@ -98,14 +98,13 @@ class _Joining:
     def tracks(self, title: str) -> pl.DataFrame:
         """The tracks of both; those of the other are host tracks of no process."""
         own = self._trace.tracks
-        name = pl.col("thread_name").fill_null(pl.format("{}", "tid"))
+        own_name = pl.col("thread_name")
+        stream = pl.format("device {}, {}", "device", own_name.fill_null(pl.col("tid")))
         added = self._other.tracks.select(
             track=pl.col("track") + own.height,
             pid=pl.lit(title),
             tid="tid",
-            thread_name=pl.when("is_device")
-            .then(pl.format("device {}, {}", "device", name))
-            .otherwise(name),
+            thread_name=pl.when("is_device").then(stream).otherwise(own_name),
             is_device=pl.lit(value=False),
             sort_index=pl.col("sort_index") + own.height,
         )
