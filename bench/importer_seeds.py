@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from importer_damages import SQLITE, Recording  # noqa: E402
 
-from tests.helpers import nsys, recorder  # noqa: E402
+from tests.helpers import nsys, recorder, xplane  # noqa: E402
 
 ROWS = 25
 """Of each table or file so many are left."""
@@ -52,6 +52,9 @@ def _protobufs() -> Iterator[Recording]:
         data = path.read_bytes()
         yield _file("paddle", path.name, data[:MAX_PROTOBUF_BYTES])
         yield _file("paddle", path.name, data[:500] + data[-MAX_PROTOBUF_BYTES:])
+    for name, data in (("tpu", xplane.tpu_file()), ("gpu", xplane.gpu_file())):
+        yield _file("xplane", f"{name}.xplane.pb", data)
+        yield _file("xplane", f"{name}.xplane.pb.gz", gzip.compress(data))
     for path in sorted(CORPUS.glob("pftrace/*.pftrace.gz")):
         data = gzip.decompress(path.read_bytes())
         name = path.name.removesuffix(".gz")

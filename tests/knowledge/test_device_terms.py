@@ -24,7 +24,8 @@ def test_a_kind_is_recognized_by_its_examples(kind: DeviceTerms) -> None:
     ("label", "name"),
     [
         ("NPU", "Ascend"), ("NPU 0", "Ascend"), ("Ascend NPU", "Ascend"), ("XPU 3", "Intel"),
-        ("MTIA 1", "MTIA"), ("HPU 0", "Gaudi"), ("GPU 0", None), ("CPU", None), ("NPUs", None),
+        ("MTIA 1", "MTIA"), ("HPU 0", "Gaudi"), ("TPU 1", "TPU"),
+        ("GPU 0", None), ("CPU", None), ("NPUs", None),
     ],
 )  # fmt: skip
 def test_labels_of_tracks(label: str, name: str | None) -> None:

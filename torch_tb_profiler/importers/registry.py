@@ -23,6 +23,7 @@ from torch_tb_profiler.importers import (
     recorder,
     report,
     snapshot,
+    xplane,
 )
 from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
 from torch_tb_profiler.importers.limiting import keep_within_budget
@@ -37,6 +38,7 @@ from torch_tb_profiler.trace.columns import EventColumns
 FORMATS: tuple[Importer, ...] = (
     recorder.FORMAT,
     report.FORMAT,
+    xplane.FORMAT,
     paddle.FORMAT,
     ascend.FORMAT,
     mindspore.FORMAT,

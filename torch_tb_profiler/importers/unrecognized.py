@@ -33,6 +33,26 @@ DATABASE_ENDINGS = (".sqlite", ".sqlite3", ".db")
 
 PROTOBUF_ENDINGS = (".pb", ".pb.gz")
 MEMORY_USAGE = re.compile(r"memory_usage_\w+\.pb(\.gz)?$", re.IGNORECASE)
+OF_XPROF = tuple(
+    (f".{name}.pb", f"{kind}, which XProf computed from the .xplane.pb beside it")
+    for name, kind in (
+        ("hlo_proto", "an HLO program"),
+        ("op_stats", "sums per operation"),
+        ("kernel_stats", "sums per kernel"),
+        ("tensorflow_stats", "sums per operation"),
+        ("framework_op_stats", "sums per operation"),
+        ("hlo_stats", "sums per HLO operation"),
+        ("overview_page", "an overview"),
+        ("input_pipeline", "an analysis of the input pipeline"),
+        ("memory_profile", "a memory profile"),
+        ("pod_stats", "sums per host"),
+        ("pod_viewer", "sums per host"),
+        ("roofline_model", "a roofline"),
+        ("trace_viewer", "events for a viewer"),
+    )
+)
+"""Endings of what XProf writes beside the profiles of a run, and what it is."""
+
 FIRST_TEXT, SECOND_TEXT = b"\x0a", b"\x12"
 """Tags of fields 1 and 2, length-delimited: ``tensorflow.GraphDef`` begins with a node, which
 begins with its name and its operation."""
@@ -83,9 +103,9 @@ def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFor
     if name.lower().endswith(PROTOBUF_ENDINGS) and _is_field(head[0]):
         return TraceFormatError(
             "other_protobuf",
-            f"{name} is a protobuf file, but not a recording of Paddle's profiler "
-            f"({_protobuf_kind(head, name)}).",
-            "Supported .pb files are those written by paddle.profiler.export_protobuf.",
+            f"{name} is a protobuf file, but no recording ({_protobuf_kind(head, name)}).",
+            "Supported .pb files are XPlane profiles (.xplane.pb) and those written by "
+            "paddle.profiler.export_protobuf.",
         )
     return TraceFormatError(
         "not_json",
@@ -97,6 +117,9 @@ def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFor
 def _protobuf_kind(head: bytes, name: str) -> str:
     if MEMORY_USAGE.search(name):
         return "memory usage of MindSpore"
+    by_product = next((kind for ending, kind in OF_XPROF if name.lower().endswith(ending)), None)
+    if by_product is not None:
+        return by_product
     length, start = _varint(head, 1)
     inner, text = _varint(head, start + 1)
     is_node = head[:1] == FIRST_TEXT == head[start : start + 1] and text + inner < start + length

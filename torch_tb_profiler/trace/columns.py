@@ -203,7 +203,7 @@ ColumnArrays = dict[str, npt.NDArray[Any]]
 """Equal-length arrays by column name, with the dtypes of :data:`TABLE_COLUMNS`."""
 
 
-DEVICE_LABEL = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNORECASE)
+DEVICE_LABEL = re.compile(r"(?:GPU|NPU|TPU|XPU|MTIA|HPU|device)\s*(\d+)", re.IGNORECASE)
 """How a writer labels the process with a device's rows; contains the device's number."""
 
 

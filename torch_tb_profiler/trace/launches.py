@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 
-from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 from torch_tb_profiler.trace.constant_columns import constant, is_constant, neighbours
 from torch_tb_profiler.trace.launch_candidates import Launchable, Launchers, infer_launches
 from torch_tb_profiler.trace.lookup import positions_in
@@ -89,7 +90,8 @@ def match_launches(
     if slices.launch is not None:
         without_work &= ~_membership_mask(slices, explicit)[first]
     quality.add("launch_without_kernel", int(without_work.sum()))
-    quality.add("kernel_without_launch", int(((launch < 0) & ~is_ambiguous).sum()))
+    without_launch = (launch < 0) & ~is_ambiguous & ~_names_its_operator(slices, work)
+    quality.add("kernel_without_launch", int(without_launch.sum()))
     quality.add("launch_ambiguous", int(is_ambiguous.sum()))
     return launch, is_ambiguous
 
@@ -99,6 +101,17 @@ def _membership_mask(slices: OrderedSlices, explicit: Int64) -> Bools:
     is_member = np.zeros(len(slices.start_ns), np.bool_)
     is_member[explicit[explicit >= 0]] = True
     return is_member
+
+
+def _names_its_operator(slices: OrderedSlices, work: Int64) -> Bools:
+    """Work whose operator the format states and that has no correlation id: its host launches
+    whole programs, and no single launch is missing."""
+    if slices.owner is None:
+        return np.zeros(len(work), np.bool_)
+    owner = slices.owner[work]
+    is_operator = (owner >= 0) & (slices.category[owner] == Category.OPERATOR)
+    names_it: Bools = is_operator & (slices.correlation[work] == ABSENT)
+    return names_it
 
 
 def _launchers(slices: OrderedSlices, calls: Int64, rows: Int64, strings: list[str]) -> Launchers:

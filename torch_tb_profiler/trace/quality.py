@@ -120,6 +120,9 @@ ISSUE_TEXTS: dict[str, str] = {
     "graph_kernels_at_creation": "Kernels of replayed CUDA graphs belong to the operators and "
     "ranges in which their graph was created; ranges around its launches get none of their time.",
     "graph_without_time": "Launches of CUDA graphs whose time is not recorded were left out.",
+    "xplane_sums": "Events that are a number of occurrences without times were left out.",
+    "xplane_errors": "The recorder noted errors while it wrote the profile: parts may be missing.",
+    "xplane_warnings": "The recorder noted warnings while it wrote the profile.",
     "nsys_text_missing": "Texts that the export references and does not contain.",
     "nsys_events_dropped": "Nsight Systems warned that it lost events, or may have.",
     "nsys_warnings": "Warnings of Nsight Systems while it recorded; its window shows them.",

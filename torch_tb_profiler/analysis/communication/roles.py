@@ -21,6 +21,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
 )
 from torch_tb_profiler.analysis.communication.calls import timed_on_host
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.range_domains import ranges_of_devices
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8
@@ -79,6 +80,7 @@ def slice_roles(trace: Trace) -> Int8:
     for category, role in _ROLE_OF_CATEGORY.items():
         role_of[category] = role
     roles: Int8 = role_of[trace.slices["category"].to_numpy()]
+    roles[ranges_of_devices(trace)] = Role.OTHER
     roles[timed_on_host(trace)] = Role.COMMUNICATION
     work = trace.device_work["slice"].to_numpy()
     roles[work[kernel_kinds(trace).is_communication]] = Role.COMMUNICATION

@@ -85,10 +85,12 @@ def merge_threads(threads: list[HostThread]) -> HostThread:
 
 @per_trace
 def host_threads(trace: Trace) -> dict[int, HostThread]:
-    """The threads that launched device work, ran operators or loaded data, by track."""
+    """The threads that launched device work, ran operators or loaded data, by track. Operators
+    that took no time are those of devices: the host did not run them."""
     tracks = trace.slices["track"].to_numpy()
     launches = trace.device_work["launch"].drop_nulls().unique().to_numpy()
     is_work = np.isin(trace.slices["category"].to_numpy(), (Category.OPERATOR, Category.DATALOADER))
+    is_work &= trace.slices["dur_ns"].to_numpy() > 0
     is_work[launches] = True
     waiting, long = waits(trace), long_calls(trace)
     working_tracks = distinct_values(tracks[is_work])

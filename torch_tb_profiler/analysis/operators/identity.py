@@ -19,7 +19,9 @@ from torch_tb_profiler.analysis.operators.call_tree import call_tree
 from torch_tb_profiler.analysis.operators.enclosing import EnclosingScopes, enclosing_scopes
 from torch_tb_profiler.analysis.operators.training_forward import training_forward
 from torch_tb_profiler.analysis.recording.backward_nodes import backward_nodes
+from torch_tb_profiler.analysis.recording.hlo_categories import hlo_texts
 from torch_tb_profiler.analysis.steps.masks import slice_steps
+from torch_tb_profiler.knowledge.hlo import hlo_operator_type
 from torch_tb_profiler.knowledge.operator_types import TYPES, operator_types
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_split, per_trace
@@ -185,11 +187,17 @@ def operator_parents(trace: Trace) -> Int64:
 
 @per_trace
 def operator_types_of_calls(trace: Trace) -> Int8:
-    """Per call of :func:`call_tree` the type that its name tells: place in ``TYPES``, or
-    :data:`NO_TYPE`; made once."""
+    """Per call of :func:`call_tree` the type that its name tells, or of an HLO operation its
+    category: place in ``TYPES``, or :data:`NO_TYPE`; made once."""
     type_by_name = {None: NO_TYPE} | {kind: number for number, kind in enumerate(TYPES)}
     codes, row = factorize(indices(trace.slices["name_code"])[call_tree(trace).slice])
     types = operator_types([str(trace.strings[code]) for code in codes.tolist()])
+    hlo = hlo_texts(trace)
+    if hlo:
+        types = [
+            kind or next(filter(None, map(hlo_operator_type, hlo.get(code, ()))), None)
+            for code, kind in zip(codes.tolist(), types, strict=True)
+        ]
     of_code = np.array([type_by_name[kind] for kind in types], np.int8)
     of_call: Int8 = of_code[row]
     return of_call

@@ -14,12 +14,14 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import indices, with_ancestors
 from torch_tb_profiler.analysis.recording.device_terms import device_terms
+from torch_tb_profiler.analysis.recording.hlo_categories import hlo_texts
 from torch_tb_profiler.analysis.recording.matrix_units import (
     recorded_matrix_use,
     unknown_matrix_units,
 )
 from torch_tb_profiler.analysis.recording.user_rules import user_rules
 from torch_tb_profiler.knowledge import communication, kernels, operators
+from torch_tb_profiler.knowledge.hlo import hlo_kernel_kind
 from torch_tb_profiler.knowledge.user_rules import kind_by_user
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
@@ -91,7 +93,8 @@ class KernelNameKinds(Struct, frozen=True, eq=False):
 
 @per_trace
 def kernel_name_kinds(trace: Trace) -> KernelNameKinds:
-    """The kinds of all names of kernels, by the user's rules and else, in one batch, by ours."""
+    """The kinds of all names of kernels, by the user's rules and else, in one batch, by ours; of
+    HLO operations that no rule knows, by their category."""
     is_kernel = trace.device_work["category"] == Category.KERNEL
     present = trace.device_work["name_code"].filter(is_kernel).unique().to_numpy()
     names = [str(text) for text in trace.strings[present]]
@@ -100,10 +103,20 @@ def kernel_name_kinds(trace: Trace) -> KernelNameKinds:
         kind_by_user(own_rules, name) or kind
         for name, kind in zip(names, kernels.classify_all(names), strict=True)
     ]
+    hlo = hlo_texts(trace)
+    if hlo:
+        kinds = [
+            _hlo_kind(hlo.get(code, ())) or kind if kind.rule is None else kind
+            for code, kind in zip(present.tolist(), kinds, strict=True)
+        ]
     distinct = {kernels.UNKNOWN_KERNEL: 0}
     index = np.zeros(len(trace.strings), np.int16)
     index[present] = [distinct.setdefault(kind, len(distinct)) for kind in kinds]
     return KernelNameKinds(list(distinct), index)
+
+
+def _hlo_kind(texts: tuple[str, ...]) -> kernels.KernelKind | None:
+    return next(filter(None, map(hlo_kernel_kind, texts)), None)
 
 
 @per_trace

@@ -22,7 +22,10 @@ from torch_tb_profiler.trace.model import Trace
 RANGE_CATEGORIES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER)
 """Ranges around work; steps are iterations, not ranges."""
 
-_DOMAIN_PREFIXES = ("nvtx/", "mstx/")
+_OF_DEVICES = "xla/"
+"""Prefix of raw categories of ranges that devices state: scopes of their work."""
+
+_DOMAIN_PREFIXES = ("nvtx/", "mstx/", _OF_DEVICES)
 """Prefixes of raw categories of ranges in formats that record domains; the rest is the domain."""
 
 DEFAULT = "default"
@@ -48,6 +51,19 @@ def has_recorded_domain(trace: Trace) -> Bools:
     for code in raw.unique().drop_nulls().to_list():
         has_domain[code] = _recorded_domain(str(trace.strings[code])) is not None
     mask: Bools = has_domain[indices(raw)] & (trace.slices["category"].to_numpy() != Category.STEP)
+    mask.flags.writeable = False
+    return mask
+
+
+@per_trace
+def ranges_of_devices(trace: Trace) -> Bools:
+    """Per slice whether it is a range of device work alone: the host need not run meanwhile.
+    Read-only."""
+    raw = trace.slices["raw_category_code"]
+    of_device = np.zeros(len(trace.strings) + 1, np.bool_)  # the last is for null
+    for code in raw.unique().drop_nulls().to_list():
+        of_device[code] = str(trace.strings[code]).startswith(_OF_DEVICES)
+    mask: Bools = of_device[indices(raw)]
     mask.flags.writeable = False
     return mask
 
