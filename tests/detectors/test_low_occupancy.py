@@ -8,7 +8,7 @@ import pytest
 
 from tests.detectors.scenes import ELEMENTWISE, GEMM, awaited, context, finding, launched, one_step
 from tests.helpers.traces import Event, kernel, op
-from torch_tb_profiler.analysis.kernels.details import size_product
+from torch_tb_profiler.analysis.recording.launch_measures import size_product
 from torch_tb_profiler.detectors.low_occupancy import detect, limiting_reason
 from torch_tb_profiler.knowledge.advice import entry
 

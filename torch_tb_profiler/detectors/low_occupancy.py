@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.details import size_product
+from torch_tb_profiler.analysis.recording.launch_measures import size_product
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import (

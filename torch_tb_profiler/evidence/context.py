@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.step_savings import estimate_saved_ns
 from torch_tb_profiler.analysis.recording.device_terms import device_terms
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
+from torch_tb_profiler.analysis.recording.launch_measures import launch_measures
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.costs import role_costs
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
@@ -44,8 +45,6 @@ WORK_COLUMNS = (
     "block_code",
     "registers_per_thread",
     "shared_memory_bytes",
-    "blocks_per_sm",
-    "est_achieved_occupancy_pct",
     "bytes",
     "occupancy_limit_code",
 )
@@ -67,7 +66,8 @@ def _profiler_ranges(trace: Trace) -> dict[Category, pl.DataFrame]:
 
 @per_trace
 def _described_work(trace: Trace) -> pl.DataFrame:
-    """The rows of ``device_work`` with their number (``row``), ``is_kernel``,
+    """The rows of ``device_work`` with their number (``row``), the two columns of
+    ``launch_measures``, ``is_kernel``,
     ``is_communication``, ``may_communicate`` (it is unknown), ``computes`` (a kernel that surely
     does not), ``is_of_operator`` (a kernel that an operator launched directly) and ``tensor_core``
     (a verdict of ``analysis.algebra.codes``)."""
@@ -77,6 +77,7 @@ def _described_work(trace: Trace) -> pl.DataFrame:
     computes = kinds.is_kernel & ~kinds.is_communication & ~may_communicate(trace)
     return trace.device_work.select(
         *WORK_COLUMNS,
+        *launch_measures(trace),
         row=pl.int_range(pl.len()),
         is_kernel=pl.Series(kinds.is_kernel),
         is_communication=pl.Series(kinds.is_communication),

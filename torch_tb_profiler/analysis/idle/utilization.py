@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.algebra.intervals import (
 )
 from torch_tb_profiler.analysis.communication.certainty import may_communicate
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.launch_measures import launch_measures
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -57,9 +58,10 @@ def gpu_profiles(trace: Trace) -> dict[int, GpuProfile]:
     kinds = kernel_kinds(trace)
     start = work["start_ns"].to_numpy()
     end = start + work["dur_ns"].to_numpy()
-    blocks = np.minimum(_measured(work["blocks_per_sm"]), FULL_BLOCKS)
+    measures = launch_measures(trace)
+    blocks = np.minimum(_measured(measures["blocks_per_sm"]), FULL_BLOCKS)
     blocks[blocks == 0] = np.nan
-    occupancy = _measured(work["est_achieved_occupancy_pct"])
+    occupancy = _measured(measures["est_achieved_occupancy_pct"])
     doubtful = may_communicate(trace)
     profiles = {}
     for gpu in distinct_values(device[device >= 0]).tolist():

@@ -15,14 +15,11 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import (
     kernel_kinds,
     unknown_classes,
 )
+from torch_tb_profiler.analysis.recording.launch_measures import LAUNCH_KEYS, launch_measures
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.trace.derived import per_trace
-from torch_tb_profiler.trace.detail_tables import LAUNCH_MEASURES
 from torch_tb_profiler.trace.model import Trace
-
-LAUNCH_KEYS = ("grid_code", "block_code", "registers_per_thread", "shared_memory_bytes")
-"""The columns that make up a launch configuration."""
 
 
 @per_trace
@@ -33,7 +30,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
     owner), around_code (name of the innermost operator or range around the launch), eligible (of
     the owner, null without one), tensor_core, is_communication, may_communicate (it is unknown),
     recognized_by, unknown_class, device, stream, dur_ns, blocks_per_sm and
-    est_achieved_occupancy_pct (null when absent), and
+    est_achieved_occupancy_pct (of ``launch_measures``), and
     :data:`LAUNCH_KEYS`.
     """
     kinds = kernel_kinds(trace)
@@ -51,7 +48,7 @@ def kernel_calls(trace: Trace) -> pl.DataFrame:
         "device",
         "stream",
         *LAUNCH_KEYS,
-        *LAUNCH_MEASURES,
+        *launch_measures(trace).filter(pl.Series(kinds.is_kernel)),
         work=pl.Series(rows),
         tensor_core=pl.Series(kinds.tensor_core[kinds.is_kernel]),
         is_communication=pl.Series(kinds.is_communication[kinds.is_kernel]),

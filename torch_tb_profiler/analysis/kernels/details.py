@@ -5,7 +5,6 @@ Definitions: ``docs/metrics.md#kernels``.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -18,12 +17,16 @@ from torch_tb_profiler.analysis.algebra.codes import names_match
 from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.idle.gaps import gaps_before
-from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
+from torch_tb_profiler.analysis.recording.launch_measures import (
+    LAUNCH_KEYS,
+    multiprocessor,
+    size_product,
+)
 from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
-from torch_tb_profiler.knowledge import dtypes, gpus, occupancy
+from torch_tb_profiler.knowledge import dtypes, occupancy
 from torch_tb_profiler.trace.columns import Int32, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
@@ -32,7 +35,6 @@ GRID = "grid"
 NOTHING = "nothing"
 """The limit of a launch that fills the multiprocessors."""
 
-_SIZES = msgspec.json.Decoder(list[int])
 _QUOTED = re.compile(r"[\"']([^\"']*)[\"']")
 _SHAPE = ("device", *LAUNCH_KEYS, "occupancy_limit_code")
 
@@ -155,23 +157,3 @@ def _limit(trace: Trace, shape: Mapping[str, Any], device: Mapping[str, Any]) ->
     if resident is None or not resident.blocks:
         return None
     return NOTHING if resident.warps == resident.most_warps else ", ".join(resident.limits)
-
-
-def multiprocessor(device: Mapping[str, Any]) -> occupancy.Multiprocessor | None:
-    """The multiprocessor of a row of ``trace.devices``; None for other vendors than NVIDIA, whose
-    compute capability means something else, and where it is not recorded."""
-    major, minor = device.get("compute_major"), device.get("compute_minor")
-    if gpus.is_other_vendor(device.get("name")) or major is None:
-        return None
-    return occupancy.multiprocessor(f"{major}.{minor or 0}")
-
-
-def size_product(text: str | None) -> int | None:
-    """``"[32, 4, 1]"`` → 128; None for anything else, and for sizes of 0."""
-    try:
-        sizes = _SIZES.decode(text or "")
-    except msgspec.DecodeError:
-        return None
-    if not sizes or min(sizes) <= 0:
-        return None
-    return math.prod(sizes)

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from torch_tb_profiler.analysis.kernels.calls import LAUNCH_KEYS
 from torch_tb_profiler.analysis.kernels.details import (
     LaunchVariant,
     kernel_details,
     parse_input_types,
 )
 from torch_tb_profiler.analysis.measured.work import has_measured_work
+from torch_tb_profiler.analysis.recording.launch_measures import LAUNCH_KEYS
 from torch_tb_profiler.analysis.recording.user_rules import kernel_types
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.measured_columns import frame_of_means, measured_columns_of_lists

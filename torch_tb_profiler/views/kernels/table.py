@@ -226,8 +226,9 @@ KERNELS = TableSpec(
             "Mean Achieved Occupancy",
             "number",
             "pct",
-            "The profiler's estimate of active warps over the most a multiprocessor can hold, "
-            "weighted by duration (evenly if all durations are 0).",
+            "Estimate of active warps over the most a multiprocessor can hold, weighted by "
+            "duration (evenly if all durations are 0): the profiler's own, or, where it has none, "
+            "from the launch, registers, shared memory and the rules of the device.",
             estimated=True,
             null_reason=_unless_recorded("occupancy"),
         ),

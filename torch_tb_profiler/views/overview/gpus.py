@@ -62,8 +62,9 @@ OCCUPANCY = Column(
     "Achieved Occupancy",
     "number",
     "pct",
-    "The profiler's estimate of active warps over the most a multiprocessor can hold, averaged "
-    "over kernels, weighted by their time in the steps.",
+    "Estimate of active warps over the most a multiprocessor can hold, averaged over kernels, "
+    "weighted by their time in the steps: the profiler's own, or, where it has none, from the "
+    "launches and the rules of the device.",
     estimated=True,
 )
 COMPUTE_UTILIZATION = Column(
