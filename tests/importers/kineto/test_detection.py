@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from torch_tb_profiler.importers import detect_format
+from torch_tb_profiler.importers import TraceFormatError, detect_format, import_trace
 from torch_tb_profiler.storage.format_detection import FormatDetection
 
 EVENT = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
@@ -49,7 +49,11 @@ def test_traces(content: Any) -> None:
         ({}, "not_a_trace"),
         ([], "not_a_trace"),
         ({"schemaVersion": 2, "images": []}, "not_a_trace"),
-        ({"model_type": "llama", "trace": "traceEvents"}, "not_a_trace"),
+        ({"model_type": "llama", "trace": "traceEvents"}, "other_file"),
+        ({"weight_map": {}}, "other_file"),
+        ({"cells": [], "nbformat": 4}, "other_file"),
+        ({"$schema": "https://www.speedscope.app/file-format-schema.json"}, "other_profile"),
+        ({"nodes": [{"id": 1, "callFrame": {}}], "startTime": 1}, "other_profile"),
         ({"text": '"traceEvents": ['}, "not_a_trace"),
         ([{"instruction": "add", "ph": 7.1, "ts": 1}], "not_a_trace"),
         ([{"ph": "acid", "name": "x"}], "not_a_trace"),
@@ -74,6 +78,22 @@ def test_other_files_are_named(content: Any, reason: str) -> None:
     assert (detection.is_trace, detection.reason) == (False, reason)
     assert detection.text.startswith(("is ", "holds "))
     assert detection.text.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {"entries": [{"collective_seq_id": 1}], "version": "2.4"},
+            "a dump of the flight recorder",
+        ),
+        ({"nodes": [{"id": 1, "callFrame": {}}]}, "a CPU profile of a JavaScript program"),
+        ({"images": []}, "JSON but not a profiler trace"),
+    ],
+)
+def test_what_a_file_is_opened_by_name_is_the_error(content: Any, message: str) -> None:
+    with pytest.raises(TraceFormatError, match=f"a.json is {message}"):
+        import_trace([json.dumps(content).encode()], name="a.json")
 
 
 def test_an_overlay_on_a_trace_is_detected_by_its_name() -> None:

@@ -95,6 +95,30 @@ OTHER_FILES: tuple[OtherFile, ...] = (
         marks=(re.compile(rb'"warmup_rule"\s*:'),),
         base_name=re.compile(r"\.throughput\.json$"),
     ),
+    OtherFile(
+        "other_profile",
+        "is a profile in the format of speedscope, as py-spy writes it: samples of call stacks of "
+        "the host.",
+        marks=(re.compile(rb"speedscope\.app/file-format-schema"),),
+    ),
+    OtherFile(
+        "other_profile",
+        "is a CPU profile of a JavaScript program.",
+        marks=(re.compile(rb'"nodes"\s*:\s*\['), re.compile(rb'"(?:callFrame|timeDeltas)"')),
+    ),
+    OtherFile(
+        "other_file", "is a Jupyter notebook.", marks=(re.compile(rb'"(?:nbformat|cell_type)"'),)
+    ),
+    OtherFile(
+        "other_file",
+        "is the configuration of a model.",
+        marks=(re.compile(rb'"(?:architectures|model_type|hidden_size)"'),),
+    ),
+    OtherFile(
+        "other_file",
+        "is the index of a model's weights.",
+        marks=(re.compile(rb'"weight_map"'),),
+    ),
 )
 """Files that are often stored with traces. The first match counts."""
 
@@ -115,7 +139,7 @@ def detect(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
         return FormatDetection(False, OVERLAY.reason, OVERLAY.text)
     if EVENTS_KEY.search(text) is not None:  # whatever its metadata and arguments contain
         return _trace(text)
-    kind = next((each for each in OTHER_FILES if each.matches(text, base_name)), None)
+    kind = other_file(text, base_name)
     if kind is not None:
         return FormatDetection(False, kind.reason, kind.text)
     if text.startswith(b"["):
@@ -126,6 +150,11 @@ def detect(head: bytes, base_name: str, is_whole: bool) -> FormatDetection:
     if is_whole:
         return OTHER_JSON
     return FormatDetection(False, OTHER_JSON.reason, OTHER_JSON.text, needs_more=True)
+
+
+def other_file(text: bytes, base_name: str) -> OtherFile | None:
+    """The kind of a file that is not a trace, by the beginning of its text and its name."""
+    return next((each for each in OTHER_FILES if each.matches(text, base_name)), None)
 
 
 def _has_header(text: bytes) -> bool:

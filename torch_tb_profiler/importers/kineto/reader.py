@@ -14,6 +14,7 @@ from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.assemble import assemble
 from torch_tb_profiler.importers.kineto.batch import NONE_REQUESTED, EventBatch, build_batch
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
+from torch_tb_profiler.importers.kineto.detection import other_file
 from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.event_arrays import decode_arrays
 from torch_tb_profiler.importers.kineto.event_structs import StructEvents
@@ -41,6 +42,10 @@ from torch_tb_profiler.trace.columns import EventColumns
 from torch_tb_profiler.trace.quality import QualityReport
 
 AnyPiece = EventPiece | FilePiece
+
+NAME_A_TRACE = (
+    "Name a file written by torch.profiler (export_chrome_trace, tensorboard_trace_handler)."
+)
 
 
 def read(source: AnySource, reading: Reading, dialect: Dialect | None = None) -> EventColumns:
@@ -221,15 +226,18 @@ def no_events(header: bytes, name: str) -> TraceFormatError:
             f"{name} ends before its first event.",
             "The recording process was probably stopped while writing: export the trace again.",
         )
-    return not_a_trace(name, "it has no 'traceEvents' list")
+    return not_a_trace(name, "it has no 'traceEvents' list", header)
 
 
-def not_a_trace(name: str, reason: str) -> TraceFormatError:
-    """The error for JSON that is not a trace."""
+def not_a_trace(name: str, reason: str, header: bytes = b"") -> TraceFormatError:
+    """The error for JSON that is not a trace, which says what it is where its ``header`` does."""
+    kind = other_file(header, name)
+    if kind is not None:
+        return TraceFormatError(kind.reason, f"{name} {kind.text}", NAME_A_TRACE)
     return TraceFormatError(
         "not_a_trace",
         f"{name} is JSON but not a profiler trace: {reason}.",
-        "Name a file written by torch.profiler (export_chrome_trace, tensorboard_trace_handler).",
+        NAME_A_TRACE,
     )
 
 
