@@ -96,26 +96,26 @@ OTHER_FILES: tuple[OtherFile, ...] = (
         base_name=re.compile(r"\.throughput\.json$"),
     ),
     OtherFile(
-        "other_profile",
+        "not_a_trace",
         "is a profile in the format of speedscope, as py-spy writes it: samples of call stacks of "
         "the host.",
         marks=(re.compile(rb"speedscope\.app/file-format-schema"),),
     ),
     OtherFile(
-        "other_profile",
+        "not_a_trace",
         "is a CPU profile of a JavaScript program.",
         marks=(re.compile(rb'"nodes"\s*:\s*\['), re.compile(rb'"(?:callFrame|timeDeltas)"')),
     ),
     OtherFile(
-        "other_file", "is a Jupyter notebook.", marks=(re.compile(rb'"(?:nbformat|cell_type)"'),)
+        "not_a_trace", "is a Jupyter notebook.", marks=(re.compile(rb'"(?:nbformat|cell_type)"'),)
     ),
     OtherFile(
-        "other_file",
+        "not_a_trace",
         "is the configuration of a model.",
         marks=(re.compile(rb'"(?:architectures|model_type|hidden_size)"'),),
     ),
     OtherFile(
-        "other_file",
+        "not_a_trace",
         "is the index of a model's weights.",
         marks=(re.compile(rb'"weight_map"'),),
     ),
