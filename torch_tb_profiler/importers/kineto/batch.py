@@ -73,6 +73,8 @@ class EventBatch(msgspec.Struct):
         quality: Problems in the piece.
         has_fraction: Whether any time is not a whole number of microseconds.
         tail: The text after the event array, if the array ends in this piece.
+        between: What stands between the arrays of several objects, as if these had no events.
+        joined: How many further objects begin in this piece.
     """
 
     tables: dict[str, list[ColumnArrays]] = msgspec.field(default_factory=dict)
@@ -82,6 +84,8 @@ class EventBatch(msgspec.Struct):
     quality: QualityReport = msgspec.field(default_factory=QualityReport)
     has_fraction: bool = False
     tail: bytes | None = None
+    between: bytes = b""
+    joined: int = 0
 
 
 def build_batch(

@@ -32,11 +32,15 @@ class EventBoundaries:
         common: Matches a boundary before any common key or an empty event; may match elsewhere.
         has_unpadded_times: Whether decimals of times lack their leading zeros. It is here because
             the reader of a piece gets only this object of what is known about the file.
+        base: The time base that the header states before the events, likewise; None for none.
     """
 
-    def __init__(self, head: bytes, has_unpadded_times: bool = False) -> None:
+    def __init__(
+        self, head: bytes, has_unpadded_times: bool = False, base: int | None = None
+    ) -> None:
         """Learn the first keys of events from ``head``, the start of the event array."""
         self.has_unpadded_times = has_unpadded_times
+        self.base = base
         match = FIRST_KEY.match(head)
         first = match[1] if match else COMMON_KEYS[0]
         seen = {match["key"] for match in _between(COMMON_KEYS).finditer(head)}

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from torch_tb_profiler.importers.kineto.header_types import typed_header
 from torch_tb_profiler.importers.kineto.repair import (
+    ParsedValue,
     decode_text,
     fix_escapes,
     fix_quotes,
@@ -17,6 +20,7 @@ from torch_tb_profiler.importers.kineto.repair import (
 from torch_tb_profiler.trace.quality import QualityReport
 
 BLANK = " \t\r\n\0"
+EVENTS_KEY_TEXT = '"traceEvents"'
 QUOTED_LINE = re.compile(
     r'^([ \t]*"[^"\n]*"[ \t]*:[ \t]*")(.*)("(?:[ \t]*,)?[ \t\r]*)$', re.MULTILINE
 )
@@ -27,21 +31,46 @@ MAX_FAILURES = 100
 KEY = re.compile(r'"([^"\\\n]+)"\s*:\s*')
 
 
-def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict[str, Any]:
-    """The top-level keys except the events, validated.
+class HeaderTail(Struct):
+    """What follows the events.
+
+    Attributes:
+        text: The text after the closing bracket of the last event array, which may be truncated or
+            hold another recording; None if the file ends before the bracket.
+        between: What stands between the arrays of several objects, as if these had no events.
+        joined: How many objects follow the first.
+    """
+
+    text: bytes | None = None
+    between: bytes = b""
+    joined: int = 0
+
+    def join(self, between: bytes, joined: int) -> None:
+        """Add further objects; of more text than any metadata has the rest is left out."""
+        if joined and len(self.between) < MAX_REPAIR_CHARS:
+            self.between += between
+            self.joined += joined
+
+
+def read_header(head: bytes, tail: HeaderTail, quality: QualityReport) -> dict[str, Any]:
+    """The top-level keys except the events, validated; of several objects the first with a key
+    counts.
 
     Args:
         head: The text up to and including the opening bracket of the event array.
-        tail: The text after its closing bracket, which may be truncated or hold a second document;
-            None if the file ends before the bracket.
+        tail: What follows the events.
         quality: Counts repairs, wrong values, a missing end and trailing text.
     """
-    before = decode_text(head, quality)
-    after = "}" if tail is None else decode_text(tail, quality)
-    if before.lstrip().startswith("["):
-        quality.add("trailing_data", int(tail is not None and bool(after.strip(BLANK))))
+    before = decode_text(head, quality).lstrip()
+    after = "}" if tail.text is None else decode_text(tail.between + tail.text, quality)
+    is_list = before.startswith("[") and EVENTS_KEY_TEXT in before
+    if before.startswith("[") and not is_list:
+        quality.add("trailing_data", int(tail.text is not None and bool(after.strip(BLANK))))
         return {}
-    header = _read(before, after, quality)
+    if is_list:
+        before, after = before[1:].lstrip(), after.rstrip(BLANK).removesuffix("]")
+    joined = 0 if tail.text is None else tail.joined
+    header = _read(before, after, quality, joined)
     if header is None:
         quality.add("truncated")
         header = _read(before, "}", quality)
@@ -49,7 +78,9 @@ def read_header(head: bytes, tail: bytes | None, quality: QualityReport) -> dict
     return typed_header(header, quality)
 
 
-def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | None:
+def _read(
+    before: str, after: str, quality: QualityReport, joined: int = 0
+) -> dict[str, Any] | None:
     """The header as a whole; None if neither its text nor a repair of it is valid."""
     for text, issues in _repairs(f"{before}]{after}"):
         parsed = parse_lenient(text, len(text) - len(text.lstrip()))
@@ -57,10 +88,23 @@ def _read(before: str, after: str, quality: QualityReport) -> dict[str, Any] | N
             continue
         for issue in issues:
             quality.add(issue)
-        quality.add("trailing_data", int(bool(text[parsed.end :].strip(BLANK))))
+        values, end = _join_objects(text, parsed, joined)
+        quality.add("trailing_data", int(bool(text[end:].strip(BLANK))))
         quality.add("not_a_number", parsed.invalid_numbers)
-        return parsed.value
+        return values
     return None
+
+
+def _join_objects(text: str, first: ParsedValue, joined: int) -> tuple[dict[str, Any], int]:
+    """The keys of the first object and of so many further ones, and where the last ends."""
+    values, end = first.value, first.end
+    for _ in range(joined):
+        rest = len(text[end:]) - len(text[end:].lstrip(f"{BLANK},"))
+        parsed = parse_lenient(text, end + rest)
+        if parsed is None or not isinstance(parsed.value, dict):
+            break
+        values, end = parsed.value | values, parsed.end
+    return values, end
 
 
 def _repairs(text: str) -> Iterator[tuple[str, list[str]]]:

@@ -17,6 +17,7 @@ import msgspec
 from torch_tb_profiler.importers.kineto import structs
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
 from torch_tb_profiler.importers.kineto.decode import decode_events
+from torch_tb_profiler.importers.kineto.documents import MAX_BYTES, next_object
 from torch_tb_profiler.importers.kineto.pieces import EventPiece
 from torch_tb_profiler.importers.kineto.repair import (
     RUNGS,
@@ -63,10 +64,19 @@ LAST_END = re.compile(rb"\}(?=\s*(?:,\s*\{\s*\}\s*)?(?:,\s*)?" + ARRAY_END + rb"
 
 
 class DecodedPiece(msgspec.Struct):
-    """Events of one piece; ``tail`` is the text after the array if it ends here."""
+    """Events of one piece.
+
+    Attributes:
+        events: The events, of all objects that the piece has some of.
+        tail: The text after the array, if the events end here.
+        between: What stands between the arrays of objects, as if these had no events.
+        joined: How many further objects begin here.
+    """
 
     events: list[Event]
     tail: bytes | None = None
+    between: bytes = b""
+    joined: int = 0
 
 
 def decode_piece(
@@ -99,6 +109,7 @@ class _StretchDecoder:
         self.next_boundary = -1
         self.is_one_event = False
         self.budget = REPAIR_FACTOR * (len(piece) + STRETCH_BYTES)
+        self.between = bytearray()
         position = 0
         while position < len(piece) and self.decoded.tail is None:
             until = boundaries.first_after(piece, position + STRETCH_BYTES)
@@ -108,6 +119,7 @@ class _StretchDecoder:
                 position = until
             else:
                 position = self._event_by_event(position, until)
+        self.decoded.between = bytes(self.between)
 
     def _event_by_event(self, position: int, until: int) -> int:
         piece = self.piece
@@ -121,8 +133,12 @@ class _StretchDecoder:
             if position >= len(piece):
                 break
             if CLOSING.match(piece, position):
-                self.decoded.tail = piece[position + 1 :]
-                return len(piece)
+                following = self._following_object(position)
+                if following is None:
+                    self.decoded.tail = piece[position + 1 :]
+                    return len(piece)
+                position = following
+                continue
             empty = EMPTY_EVENTS.match(piece, position)
             if empty is not None:
                 self.quality.add("empty_event", empty[0].count(b"{"))
@@ -132,6 +148,18 @@ class _StretchDecoder:
             else:
                 position = self._event(position)
         return position
+
+    def _following_object(self, position: int) -> int | None:
+        """Where the events of the object after this one begin; None where none is joined."""
+        following = None
+        if self.budget >= 0 and b"traceEvents" in self.piece[position : position + MAX_BYTES]:
+            following = next_object(self.piece, position, self.boundaries.base)
+        if following is None:
+            return None
+        self.budget -= len(following.metadata) + REPAIR_COST_BYTES
+        self.between += following.metadata + b"]"
+        self.decoded.joined += 1
+        return following.events_start
 
     def _skip(self, position: int) -> int:
         """Skip something in the array that is not an object; return where it ends."""

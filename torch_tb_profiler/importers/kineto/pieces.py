@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from torch_tb_profiler.importers.kineto.array_start import EventArrayFinder
 from torch_tb_profiler.importers.kineto.boundaries import EventBoundaries
+from torch_tb_profiler.importers.kineto.documents import list_start
 from torch_tb_profiler.importers.kineto.times import has_unpadded_decimals
 
 PIECE_BYTES = 4 << 20
@@ -19,6 +21,7 @@ START_BYTES = 1 << 16
 SEARCH_BYTES = 1 << 18
 LONG_FACTOR = 2
 """After this many piece lengths without a boundary at the learned keys, any common key will do."""
+BASE = re.compile(rb'"baseTimeNanoseconds"\s*:\s*(\d{1,19})\b')
 MAX_PIECE_BYTES = 1 << 28
 """A longer event is dropped, so that memory stays bounded."""
 
@@ -52,7 +55,10 @@ class EventPieces:
         while len(self._start) < START_BYTES and (chunk := next(chunks, b"")):
             self._start += chunk
         head = self._start[:START_BYTES]
-        self.boundaries = EventBoundaries(head, has_unpadded_decimals(self.header, head))
+        base = BASE.search(self.header)
+        self.boundaries = EventBoundaries(
+            head, has_unpadded_decimals(self.header, head), None if base is None else int(base[1])
+        )
 
     def _split_header(self) -> tuple[bytes, bytes]:
         """The header, up to the opening bracket of the event array if there is one, and the
@@ -64,7 +70,7 @@ class EventPieces:
             buffer += chunk
             first = first or bytes(buffer.lstrip()[:1])
             if first == b"[":
-                at = buffer.index(b"[") + 1
+                at = list_start(bytes(buffer)) or buffer.index(b"[") + 1
                 return bytes(buffer[:at]), bytes(buffer[at:])
             if array.is_final(buffer) or len(buffer) > MAX_HEADER_BYTES:
                 break

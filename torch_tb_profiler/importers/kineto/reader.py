@@ -19,7 +19,7 @@ from torch_tb_profiler.importers.kineto.dialect import Dialect
 from torch_tb_profiler.importers.kineto.event_arrays import decode_arrays
 from torch_tb_profiler.importers.kineto.event_structs import StructEvents
 from torch_tb_profiler.importers.kineto.file_pieces import FilePiece, FilePieces, is_plain_text
-from torch_tb_profiler.importers.kineto.header import read_header
+from torch_tb_profiler.importers.kineto.header import HeaderTail, read_header
 from torch_tb_profiler.importers.kineto.merge import EventBatchMerger
 from torch_tb_profiler.importers.kineto.native import NativeDecoder, native_status
 from torch_tb_profiler.importers.kineto.native_answer import OddPieceError
@@ -142,7 +142,7 @@ def read_piece(
         quality.add("unpadded_time", _pad_times(decoded.events))
     batch = build(StructEvents(decoded.events))
     batch.quality.merge(quality)
-    batch.tail = decoded.tail
+    batch.tail, batch.between, batch.joined = decoded.tail, decoded.between, decoded.joined
     return batch
 
 
@@ -174,7 +174,7 @@ def read_events(
     merger = EventBatchMerger()
     merger.quality.merge(quality)
     tail = _merge(source, merger, reading, dialect)
-    if tail is None:
+    if tail.text is None:
         merger.quality.add("truncated")
     if source.header.strip() == b"[" and merger.is_empty:
         raise not_a_trace(name, "none of its items is a trace event")
@@ -187,8 +187,8 @@ def _merge(
     merger: EventBatchMerger,
     reading: Reading,
     dialect: Dialect | None,
-) -> bytes | None:
-    """Merge all batches; return the text after the event array, None if the array has no end."""
+) -> HeaderTail:
+    """Merge all batches; return the text after the events."""
     pieces = _StoppablePieces(iter(source))
     work = partial(
         read_piece,
@@ -199,17 +199,20 @@ def _merge(
     )
     in_threads = native_decoder(source.boundaries) is not None
     stream = iter(reading.read_pieces(pieces, work, in_threads=in_threads))
+    tail = HeaderTail()
     for piece, batch in stream:
         merger.add(batch)
+        tail.join(batch.between, batch.joined)
         reading.progress(piece.end if isinstance(piece, FilePiece) else len(piece.text))
         if reading.is_over_time() or reading.is_full(merger.events_read):
             pieces.is_stopped = True
-            return None
+            return tail
         if batch.tail is not None:
             pieces.is_stopped = True
             in_flight = (piece for piece, _ in stream)
-            return batch.tail + _head_of(chain(in_flight, pieces.pieces))
-    return None
+            tail.text = batch.tail + _head_of(chain(in_flight, pieces.pieces))
+            return tail
+    return tail
 
 
 def no_events(header: bytes, name: str) -> TraceFormatError:
