@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from tests.detectors.scenes import ELEMENTWISE, GEMM, awaited, context, finding, launched, one_step
-from tests.helpers.traces import Event, kernel, op
+from tests.helpers.recorded import Sample, recorded
+from tests.helpers.traces import Event, kernel, op, step
 from torch_tb_profiler.analysis.recording.launch_measures import size_product
 from torch_tb_profiler.detectors.low_occupancy import detect, limiting_reason
 from torch_tb_profiler.knowledge.advice import entry
+from torch_tb_profiler.trace.model import Trace
 
 PARAMETERS = entry("low_occupancy").parameters
 
@@ -101,3 +103,26 @@ def test_what_limits_a_kernel(
 @pytest.mark.parametrize(("text", "threads"), [("[32, 4, 1]", 128), (None, None), ("x", None)])
 def test_threads_of_a_block(text: str | None, threads: int | None) -> None:
     assert size_product(text) == threads
+
+
+def measured(events: list[Event], value: float, every: float = 100) -> Trace:
+    """The events in a step of 2 ms, with samples of the occupancy."""
+    samples = [
+        Sample("GPU 0", "Compute Warps in Flight", "%", every * number, value)
+        for number in range(1, 1 + round(2000 / every))
+    ]
+    return recorded([step(1, 0, 2000), *events], samples=samples)
+
+
+def test_measured_occupancy_replaces_the_estimate() -> None:
+    assert detect(context(measured(scene(occupancy=10, blocks=0.25), 90.0))) is None
+    advice = finding(detect(context(measured(scene(occupancy=90, blocks=0.25), 12.0))))
+    assert advice.measured == pytest.approx(12)
+    assert "a measured occupancy" in advice.text
+    assert advice.source["filter"] == "measured_occupancy_pct<25"
+
+
+def test_shared_samples_leave_the_estimate() -> None:
+    advice = finding(detect(context(measured(scene(occupancy=10, blocks=0.25), 90.0, every=1000))))
+    assert advice.measured == pytest.approx(10)
+    assert "an estimated occupancy" in advice.text

@@ -59,7 +59,7 @@ def test_titles_texts_and_links_are_those_of_the_vendor() -> None:
 
 def test_names_of_the_trace_are_quoted_as_recorded() -> None:
     empty = build_table(EVIDENCE, pl.DataFrame(schema=EVIDENCE.polars_schema()))
-    values = {"gpus": "GPU 0", "kernel": "kernel of 4 SMs", "no_gain_yet": ""}
+    values = {"gpus": "GPU 0", "kernel": "kernel of 4 SMs", "how": "estimated", "no_gain_yet": ""}
     finding = Finding("low_sm_efficiency", 3.0, None, empty, values, terms=device_kinds()[AMD])
     assert "only 3.0 % of the CUs have work" in finding.text
     assert "most of that time is in kernel of 4 SMs" in finding.text

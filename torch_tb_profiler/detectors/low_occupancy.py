@@ -18,6 +18,7 @@ from torch_tb_profiler.evidence.kernel_time import (
     longest_kernel,
     step_share_pct,
 )
+from torch_tb_profiler.evidence.measured import measured_by_name
 from torch_tb_profiler.evidence.program import is_training
 from torch_tb_profiler.evidence.tables import CALLS, KERNEL, TOTAL_US, build_table, main_reason
 from torch_tb_profiler.knowledge.advice import entry
@@ -38,7 +39,8 @@ EVIDENCE = TableSpec(
             "Achieved occupancy",
             "number",
             "pct",
-            "Occupied warps of the SMs, in percent; mean weighted by duration.",
+            "Occupied warps of the SMs, in percent; mean weighted by duration. Measured where "
+            "hardware counters show it of these kernels.",
             estimated=True,
         ),
         Column(
@@ -56,6 +58,9 @@ LOW_BY_DESIGN = frozenset({"gemm", "gemv", "convolution", "attention", "communic
 """Kinds whose efficient kernels have few warps with many registers each."""
 
 OCCUPANCY = "est_achieved_occupancy_pct"
+
+ESTIMATED_KEY, MEASURED_KEY = "mean_est_achieved_occupancy_pct", "measured_occupancy_pct"
+"""Columns of the view of kernels."""
 
 FEW_BLOCKS = "fewer blocks than SMs"
 LIMIT_NAMES = {
@@ -77,7 +82,7 @@ def detect(context: Context) -> Finding | None:
     """
     known = entry(CODE)
     parameters = known.parameters
-    kernels = _low(context)
+    kernels, is_measured = _low(context)
     share = kernel_share_pct(context, kernels)
     if share <= parameters["min_share_pct"]:
         return None
@@ -103,6 +108,7 @@ def detect(context: Context) -> Finding | None:
         values={
             "share": share,
             "reason": main_reason(rows),
+            "how": known.texts["measured" if is_measured else "estimated"],
             "no_gain_yet": gain.no_gain_yet,
         },
         evidence=build_table(EVIDENCE, rows.head(int(parameters["max_rows"])), REASONS),
@@ -110,7 +116,7 @@ def detect(context: Context) -> Finding | None:
             "view": "kernels",
             "table": "kernels",
             "group_by": "name+operator+launch",
-            "filter": f"mean_est_achieved_occupancy_pct<{known.threshold:g}",
+            "filter": f"{MEASURED_KEY if is_measured else ESTIMATED_KEY}<{known.threshold:g}",
             "sort": "-total_us",
         },
         architecture=context.architecture_name,
@@ -120,19 +126,23 @@ def detect(context: Context) -> Finding | None:
     )
 
 
-def _low(context: Context) -> pl.DataFrame:
-    """The kernels that should have a higher occupancy."""
+def _low(context: Context) -> tuple[pl.DataFrame, bool]:
+    """The kernels that should have a higher occupancy, and whether that of all of them was
+    measured; where it was, it replaces the estimate."""
     known = entry(CODE)
     at_least_ns = known.parameters["min_kernel_us"] * NS_PER_US
-    kernels = context.kernels.filter(
-        (pl.col(OCCUPANCY) < known.threshold) & (pl.col("dur_ns") >= at_least_ns)
-    )
-    return kernels.filter(
+    measured = measured_by_name(context, "occupancy", context.kernels)
+    kernels = context.kernels.with_columns(
+        pl.coalesce(measured, pl.col(OCCUPANCY)).alias(OCCUPANCY),
+        is_measured=measured.is_not_null(),
+    ).filter((pl.col(OCCUPANCY) < known.threshold) & (pl.col("dur_ns") >= at_least_ns))
+    low = kernels.filter(
         context.match_kernel_kinds(
             kernels["name_code"],
             lambda kind: kind.rule is not None and kind.kind not in LOW_BY_DESIGN,
         )
     )
+    return low, bool(low["is_measured"].all())
 
 
 def _groups(kernels: pl.DataFrame) -> pl.DataFrame:

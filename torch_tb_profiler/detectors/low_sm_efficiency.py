@@ -1,4 +1,4 @@
-"""Kernels run on few of the SMs."""
+"""Kernels run on few of the SMs, as measured or estimated."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch_tb_profiler.evidence.kernel_time import (
     longest_kernel,
     step_share_pct,
 )
+from torch_tb_profiler.evidence.measured import measured_activity, measured_by_name
 from torch_tb_profiler.evidence.program import is_training
 from torch_tb_profiler.evidence.tables import COMPUTE_US_PER_STEP, GPU, build_table
 from torch_tb_profiler.knowledge.advice import entry
@@ -37,14 +38,29 @@ EVIDENCE = TableSpec(
             "Mean share of the SMs with a block while kernels computed.",
             estimated=True,
         ),
+        Column(
+            "sm_active_pct",
+            "SM Active",
+            "number",
+            "pct",
+            "Measured: mean share of the SMs that had work while kernels computed; it replaces the "
+            "estimate.",
+        ),
         COMPUTE_US_PER_STEP,
     ),
 )
 
 
+REASONS = {
+    "filled_pct": "The SM activity of this GPU was measured.",
+    "sm_active_pct": "The SM activity of this GPU was not measured.",
+}
+
+
 def detect(context: Context) -> Finding | None:
-    """The estimated SM efficiency of a GPU, over the time in which kernels compute on it, is below
-    the threshold. Communication kernels use few SMs by design and do not count.
+    """The SM efficiency of a GPU, over the time in which kernels compute on it, is below the
+    threshold: as hardware counters measured it, else as estimated from the number of blocks.
+    Communication kernels use few SMs by design and do not count.
 
     The gain is the assumed part of the time that its kernels would save at the threshold; kernels
     of a few microseconds save none, as starting them takes most of their time.
@@ -54,33 +70,41 @@ def detect(context: Context) -> Finding | None:
     for gpu in context.kernels["device"].drop_nulls().unique().sort().to_list():
         kernels = context.kernels.filter(pl.col("device") == gpu)
         filled_pct, busy_ns = _filled(kernels)
-        if filled_pct is not None and filled_pct < known.threshold:
+        active_pct = measured_activity(context, gpu)
+        share_pct = filled_pct if active_pct is None else active_pct
+        if share_pct is not None and share_pct < known.threshold:
             busy_us = context.per_step(busy_ns) / NS_PER_US
-            rows.append({"gpu": gpu, "filled_pct": filled_pct, "compute_us_per_step": busy_us})
-            parts.append(kernels)
+            row = {"gpu": gpu, "share_pct": share_pct, "compute_us_per_step": busy_us}
+            row["filled_pct"] = filled_pct if active_pct is None else None
+            rows.append({**row, "sm_active_pct": active_pct})
+            parts.append(_with_shares(context, kernels, active_pct))
     if not rows:
         return None
     few = _with_few_blocks(pl.concat(parts))
     if step_share_pct(context, few) < known.parameters["min_step_share_pct"]:
         return None
     gain = estimate_gain(context, CODE, few, few["saved_ns"].to_numpy())
-    worst = min(rows, key=lambda row: float(row["filled_pct"]))
+    worst = min(rows, key=lambda row: float(row["share_pct"]))
+    is_measured = worst["sm_active_pct"] is not None
     return Finding(
         CODE,
-        float(worst["filled_pct"]),
+        float(worst["share_pct"]),
         gain.gain_us,
         variant=_variant(context, few),
         values={
             "gpus": gpu_list([int(row["gpu"]) for row in rows]),
             "kernel": kernel_names(context.trace).short_text(_main_kernel(few)) or "",
+            "how": known.texts["measured" if is_measured else "estimated"],
             "no_gain_yet": gain.no_gain_yet,
         },
-        evidence=build_table(EVIDENCE, pl.DataFrame(rows)),
+        evidence=build_table(EVIDENCE, pl.DataFrame(rows, infer_schema_length=None), REASONS),
         source={
             "view": "kernels",
             "table": "kernels",
             "group_by": "name+operator+launch",
-            "filter": "mean_blocks_per_sm<1",
+            "filter": f"sm_active_pct<{known.threshold:g}"
+            if is_measured
+            else "mean_blocks_per_sm<1",
             "sort": "-total_us",
         },
         architecture=context.architecture_name,
@@ -90,14 +114,24 @@ def detect(context: Context) -> Finding | None:
     )
 
 
+def _with_shares(context: Context, kernels: pl.DataFrame, active_pct: float | None) -> pl.DataFrame:
+    """The kernels of a GPU with ``sm_share``, the part of the SMs that each fills: by its blocks;
+    where the activity was measured, that of its name, else that of the GPU."""
+    blocks = pl.col("blocks_per_sm")
+    if active_pct is None:
+        return kernels.with_columns(sm_share=blocks)
+    by_name = measured_by_name(context, "sm_active", kernels).fill_null(active_pct) / 100
+    return kernels.with_columns(sm_share=by_name)
+
+
 def _with_few_blocks(kernels: pl.DataFrame) -> pl.DataFrame:
-    """Kernels with fewer blocks than SMs, with ``saved_ns``, the assumed saving of each at the
+    """Kernels that fill fewer than all SMs, with ``saved_ns``, the assumed saving of each at the
     threshold; 0 for short ones."""
     known = entry(CODE)
     enough = known.threshold / 100
     is_long = pl.col("dur_ns") >= known.parameters["min_kernel_us"] * NS_PER_US
-    lost = (1 - pl.col("blocks_per_sm") / enough).clip(0, 1) * pl.col("dur_ns")
-    return kernels.filter(pl.col("blocks_per_sm") < 1).with_columns(
+    lost = (1 - pl.col("sm_share") / enough).clip(0, 1) * pl.col("dur_ns")
+    return kernels.filter(pl.col("sm_share") < 1).with_columns(
         saved_ns=pl.when(is_long)
         .then(lost * known.parameters["assumed_saved_share"])
         .otherwise(0.0)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import Role
+from torch_tb_profiler.analysis.measured.work import is_role_measured
 from torch_tb_profiler.analysis.recording.missing_reasons import (
     AnyCapability,
     missing_reason,
@@ -133,11 +134,24 @@ NEEDS = {
         "The recording has no Optimizer.step in these steps.",
     ),
     "occupancy": Need(
-        _has_values("est_achieved_occupancy_pct"),
+        lambda context: (
+            _has_values("est_achieved_occupancy_pct")(context)
+            or is_role_measured(context.trace, "occupancy")
+        ),
         "The recording has no occupancy of kernels.",
         "occupancy",
     ),
-    "blocks_per_sm": Need(_has_values("blocks_per_sm"), "The recording has no blocks per SM."),
+    "blocks_per_sm": Need(
+        lambda context: (
+            _has_values("blocks_per_sm")(context) or is_role_measured(context.trace, "sm_active")
+        ),
+        "The recording has no blocks per SM and no measured SM activity.",
+    ),
+    "sm_clock": Need(
+        lambda context: is_role_measured(context.trace, "sm_clock"),
+        "The recording has no samples of a GPU's clock.",
+        "gpu_metrics",
+    ),
     "gpu_memory": Need(
         lambda context: _has_memory_shares(context.trace),
         "The recording has no memory events of a GPU, or not its memory size.",

@@ -66,6 +66,7 @@ class CounterFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     groups: tuple[str, ...]
     fill_pct: float
     energy_pct: float
+    activity_pct: float
     units: dict[str, CounterUnit]
     roles: tuple[CounterRole, ...]
     names: tuple[CounterName, ...]

@@ -169,11 +169,20 @@ TABLE_ROLES = ("sm_active", "dram_bandwidth", "tensor_active", "occupancy")
 
 
 @per_trace
-def has_measured_work(trace: Trace) -> bool:
-    """Whether any of :data:`TABLE_ROLES` is measured, of devices or of single kernels."""
+def _measured_roles(trace: Trace) -> frozenset[str | None]:
+    """The roles that anything measures, of devices, of single kernels or of ranges."""
     measured = {each.role for each in device_counters(trace)} | set(work_values(trace))
-    measured |= {role for _, role in range_signals(trace)}
-    return bool(measured & {*TABLE_ROLES, "dram_read_pct", "dram_write_pct"})
+    return frozenset(measured | {role for _, role in range_signals(trace)})
+
+
+def is_role_measured(trace: Trace, role: str) -> bool:
+    """Whether the recording has values of a role, of devices or of single kernels."""
+    return role in _measured_roles(trace)
+
+
+def has_measured_work(trace: Trace) -> bool:
+    """Whether any of :data:`TABLE_ROLES` is measured."""
+    return not _measured_roles(trace).isdisjoint((*TABLE_ROLES, "dram_read_pct", "dram_write_pct"))
 
 
 def table_means(trace: Trace, rows: Int64, group: Int64, count: int) -> dict[str, GroupMeans]:
