@@ -323,6 +323,13 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "frames": pl.String,  # those of Python, innermost first, joined by line breaks
         }
     ),
+    "snapshot_metadata": pl.Schema(  # of events that have any
+        {
+            "event": pl.Int64,  # row in snapshot_events
+            "user_metadata": pl.String,  # as written: text, or a dictionary as JSON text
+            "internal_metadata": pl.String,
+        }
+    ),
     "snapshot_settings": pl.Schema({"setting": pl.String, "value": pl.String}),
     "report_views": pl.Schema({"view": pl.String, "answer": pl.String}),  # JSON
 }
@@ -356,6 +363,7 @@ SIDE_TITLES: dict[str, str] = {
     "snapshot_blocks": "blocks of memory",
     "snapshot_segments": "segments of memory",
     "snapshot_stacks": "call stacks of allocations",
+    "snapshot_metadata": "metadata of allocations",
     "snapshot_settings": "settings of the allocator",
     "report_views": "views of a report",
 }

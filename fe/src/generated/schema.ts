@@ -916,10 +916,11 @@ export const VIEWS = {
     tables: {
       "devices": ["device", "reserved_bytes", "allocated_bytes", "pending_free_bytes", "inactive_bytes", "largest_free_bytes", "fragmentation_pct", "rounding_bytes", "segments", "blocks", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "ooms"],
       "by_stack": ["device", "moment", "frame", "size_bytes", "pct", "blocks", "call_stack"],
+      "by_metadata": ["device", "moment", "source", "key", "value", "size_bytes", "pct", "blocks"],
       "segments": ["segment", "device", "address", "type", "stream", "pool", "is_expandable", "total_bytes", "allocated_bytes", "pending_free_bytes", "free_bytes", "largest_free_bytes", "used_pct", "blocks", "frame", "call_stack"],
-      "alive_blocks": ["device", "address", "size_bytes", "allocation_us", "release_us", "frame", "call_stack"],
+      "alive_blocks": ["device", "address", "size_bytes", "allocation_us", "release_us", "frame", "metadata", "call_stack"],
       "blocks": ["segment", "device", "address", "offset_bytes", "size_bytes", "requested_bytes", "state", "allocation_us", "frame", "call_stack"],
-      "history": ["event", "device", "time_us", "action", "address", "size_bytes", "stream", "allocated_bytes", "reserved_bytes", "frame", "call_stack"],
+      "history": ["event", "device", "time_us", "action", "address", "size_bytes", "stream", "allocated_bytes", "reserved_bytes", "frame", "metadata", "call_stack"],
       "settings": ["setting", "value"],
     },
   },
@@ -2161,6 +2162,17 @@ export interface SnapshotByStackRow {
   call_stack: string | null;
 }
 
+export interface SnapshotByMetadataRow {
+  device: string | null;
+  moment: string | null;
+  source: string | null;
+  key: string | null;
+  value: string | null;
+  size_bytes: number | null;
+  pct: number | null;
+  blocks: number | null;
+}
+
 export interface SnapshotSegmentsRow {
   segment: number | null;
   device: string | null;
@@ -2187,6 +2199,7 @@ export interface SnapshotAliveBlocksRow {
   allocation_us: number | null;
   release_us: number | null;
   frame: string | null;
+  metadata: string | null;
   call_stack: string | null;
 }
 
@@ -2214,6 +2227,7 @@ export interface SnapshotHistoryRow {
   allocated_bytes: number | null;
   reserved_bytes: number | null;
   frame: string | null;
+  metadata: string | null;
   call_stack: string | null;
 }
 
@@ -3088,6 +3102,7 @@ export interface Rows {
   "snapshot": {
     "devices": SnapshotDevicesRow;
     "by_stack": SnapshotByStackRow;
+    "by_metadata": SnapshotByMetadataRow;
     "segments": SnapshotSegmentsRow;
     "alive_blocks": SnapshotAliveBlocksRow;
     "blocks": SnapshotBlocksRow;

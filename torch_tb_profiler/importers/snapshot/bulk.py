@@ -30,10 +30,13 @@ TAIL_BYTES = 256
 DECODED_KEYS = frozenset(("action", "addr", "device_free", "size", "stream", "time_us", "frames"))
 """Keys whose values are decoded; texts only as references to the memo."""
 
-NUMBER, REFERENCE, FRAME_LIST, OTHER = 0, 1, 2, 3
+NUMBER, REFERENCE, FRAME_LIST, OTHER, TEXT = range(5)
 """Kinds of values: an integer, a memo index, the number of a list of frames
 (:meth:`~torch_tb_profiler.importers.snapshot.stacks.Stacks.list_number`; -1 for an empty one),
-anything else."""
+anything else; a text as ``start << TEXT_SIZE_BITS | size`` in the window, in bytes."""
+
+TEXT_SIZE_BITS = 32
+TEXT_SIZE_MASK = (1 << TEXT_SIZE_BITS) - 1
 
 _WIDTH = np.zeros(256, np.int64)
 for _code, _bytes in {
@@ -59,10 +62,12 @@ class Template(Struct, frozen=True):
 
 
 class EntryColumn(Struct, frozen=True):
-    """The values of one key: value and kind (:data:`NUMBER` …) per candidate."""
+    """The values of one key: value, kind (:data:`NUMBER` …) and, of texts, memo index (``~n`` as in
+    :class:`Candidates`) per candidate."""
 
     value: Int64
     kind: Int8
+    memo_index: Int64
 
 
 class Candidates(Struct, frozen=True):
@@ -137,7 +142,7 @@ class _Decoder:
         return index, width > 0
 
     def value(self, *, is_last: bool, may_be_text: bool) -> EntryColumn:
-        """Decode one value per candidate; texts are skipped, where they are allowed."""
+        """Decode one value per candidate; texts only where they are allowed."""
         word = self.word()
         code = (word & np.uint64(0xFF)).astype(np.intp)
         width = _WIDTH[code]
@@ -159,15 +164,16 @@ class _Decoder:
             head = np.where(is_wide, 4, 1)
             size = ((word >> np.uint64(8)) & MASKS[head]).astype(np.int64)
             width = np.where(is_text, head + size, width)
+            value = np.where(is_text, (self.at + 1 + head) << TEXT_SIZE_BITS | size, value)
+            kind[is_text] = TEXT
         self.at = self.at + 1 + width
-        if is_text.any():
-            self.put(is_text)
+        memo_index, _ = self.put(is_text) if is_text.any() else (np.zeros_like(value), is_text)
         if is_list.any():
             kind[is_list] = FRAME_LIST
             value[is_list] = -1
             self._list(is_list, is_last)
         self.is_valid &= is_valid
-        return EntryColumn(value, kind.astype(np.int8))
+        return EntryColumn(value, kind.astype(np.int8), memo_index)
 
     def _long(self, word: Words, is_long: Bools, width: Int64, value: Int64) -> tuple[Int64, Int64]:
         """Integers of variable length, up to eight bytes."""
@@ -217,6 +223,7 @@ def decode_candidates(data: bytes, template: Template, frame_lists: FrameLists) 
         key: EntryColumn(
             np.concatenate([decoder.columns[key].value for decoder in decoders]),
             np.concatenate([decoder.columns[key].kind for decoder in decoders]),
+            np.concatenate([decoder.columns[key].memo_index for decoder in decoders]),
         )
         for key in template.keys
     }

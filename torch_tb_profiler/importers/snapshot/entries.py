@@ -14,6 +14,9 @@ from torch_tb_profiler.importers.snapshot.bulk import (
     NUMBER,
     REFERENCE,
     TAIL_BYTES,
+    TEXT,
+    TEXT_SIZE_BITS,
+    TEXT_SIZE_MASK,
     Candidates,
     EntryColumn,
     Template,
@@ -21,12 +24,13 @@ from torch_tb_profiler.importers.snapshot.bulk import (
 )
 from torch_tb_profiler.importers.snapshot.frame_lists import FrameLists
 from torch_tb_profiler.importers.snapshot.growing_columns import GrowingColumns
+from torch_tb_profiler.importers.snapshot.metadata import METADATA_KEYS, MetadataTexts
 from torch_tb_profiler.importers.snapshot.stacks import NO_STACK, Stacks
 from torch_tb_profiler.trace.columns import ABSENT, Int8, Int32, Int64
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
 
 ADDRESS_KEYS = ("addr", "device_free")
-KEYS = DECODED_KEYS | {"compile_context", "user_metadata", "internal_metadata", "pool_id"}
+KEYS = DECODED_KEYS | {"compile_context", "pool_id", *METADATA_KEYS}
 """Keys of entries, from ``memorySnapshot`` in torch/csrc/cuda/Module.cpp."""
 
 UNKNOWN_ACTION = -1
@@ -95,12 +99,14 @@ class EntryStore:
 
     Attributes:
         stacks: The stacks of the snapshot.
+        metadata: The texts that are attached to entries.
         bulk_count: Number of entries that were decoded in bulk.
     """
 
     def __init__(self, memo: dict[int, Any]) -> None:
         self._memo = memo
         self.stacks = Stacks(memo)
+        self.metadata = MetadataTexts(memo)
         self._frame_lists = FrameLists(self.stacks)
         self._key_index: dict[str, int] = {}
         self._last_keys: tuple[str, ...] = ()
@@ -135,7 +141,7 @@ class EntryStore:
         within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         rows = np.repeat(first, count) + within
         chosen = {
-            key: EntryColumn(column.value[rows], column.kind[rows])
+            key: EntryColumn(column.value[rows], column.kind[rows], column.memo_index[rows])
             for key, column in candidates.columns.items()
             if key in DECODED_KEYS
         }
@@ -146,10 +152,34 @@ class EntryStore:
             values = self._resolved(chosen, name)
             for start, begin, end in runs:
                 self._columns.put(name, start, values[begin:end])
-        self._store_frame_lists(
-            candidates, rows, np.repeat(base - candidates.memoized[first], count)
-        )
+        memo_base = np.repeat(base - candidates.memoized[first], count)
+        self._store_metadata(candidates, rows, memo_base, np.repeat(row, count) + within)
+        self._store_frame_lists(candidates, rows, memo_base)
         self._accepted = []
+
+    def _store_metadata(
+        self, candidates: Candidates, rows: Int64, base: Int64, entries: Int64
+    ) -> None:
+        """Store the texts of accepted entries, whose rows are ``entries``."""
+        for key in METADATA_KEYS:
+            column = candidates.columns.get(key)
+            if column is None:
+                continue
+            value, kind = column.value[rows], column.kind[rows]
+            texts = np.flatnonzero((kind == TEXT) & (value & TEXT_SIZE_MASK > 0))
+            if texts.size:
+                index = column.memo_index[rows[texts]]
+                implicit = base[texts] + candidates.memoized[rows[texts]] + ~index
+                codes = np.array([self._text_code(each) for each in value[texts].tolist()])
+                self.metadata.add_texts(
+                    key, entries[texts], codes, np.where(index < 0, implicit, index)
+                )
+            references = np.flatnonzero(kind == REFERENCE)
+            self.metadata.add_references(key, entries[references], value[references])
+
+    def _text_code(self, position: int) -> int:
+        start = position >> TEXT_SIZE_BITS
+        return self.metadata.code_of_bytes(self._data[start : start + (position & TEXT_SIZE_MASK)])
 
     def _store_frame_lists(self, candidates: Candidates, rows: Int64, base: Int64) -> None:
         """Store the memo indices of the lists of frames in accepted entries."""
@@ -195,6 +225,12 @@ class EntryStore:
         frames = entry.get("frames")
         number = frames.number if isinstance(frames, StackRef) else self.stacks.stack_number(frames)
         self._single_stacks.append((row, number))
+        for key in METADATA_KEYS:
+            value = entry.get(key)
+            if isinstance(value, StackRef):
+                self.metadata.add_references(key, np.array([row]), np.array([-2 - value.number]))
+            else:
+                self.metadata.add(key, row, value)
         self._learn(tuple(entry))
         return EntryRun(row, row + 1)
 

@@ -47,6 +47,7 @@ class DeviceEvents(Struct, frozen=True):
         has_times: Whether the events have times.
         lifted: Devices whose totals are higher than their final blocks and segments say.
         end_ns: Time of the last event.
+        entries: Per event, the row of its entry.
     """
 
     frame: pl.DataFrame
@@ -55,6 +56,7 @@ class DeviceEvents(Struct, frozen=True):
     has_times: bool
     lifted: int
     end_ns: int
+    entries: Int64 | slice
 
     @property
     def size(self) -> int:
@@ -115,7 +117,8 @@ def events_of(
     frame = pl.DataFrame(columns, SIDE_SCHEMAS["snapshot_events"])
     track = _repeated(range(len(devices)), count)
     end_ns = int(times.max()) if len(times) else 0
-    return DeviceEvents(frame, devices, track, has_times, len(lifted), end_ns), base_ns, blocks
+    events = DeviceEvents(frame, devices, track, has_times, len(lifted), end_ns, order)
+    return events, base_ns, blocks
 
 
 def _repeated(values: Iterable[int], count: Int64) -> Int32:

@@ -20,6 +20,7 @@ from torch_tb_profiler.importers.snapshot.errors import (
 )
 from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
 from torch_tb_profiler.importers.snapshot.machine import PickleMachine
+from torch_tb_profiler.importers.snapshot.metadata import MAX_TEXTS
 from torch_tb_profiler.importers.snapshot.segments import MAX_DEVICE, segment_rows
 from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
 from torch_tb_profiler.importers.snapshot.window import StreamWindow
@@ -152,12 +153,15 @@ def _columns(snapshot: dict[str, Any], machine: PickleMachine, budget: Budget) -
         "snapshot_blocks": blocks,
         "snapshot_events": events.frame,
         "snapshot_stacks": stacks_frame(stacks, budget, columns.quality),
+        "snapshot_metadata": machine.entries.metadata.frame(events.entries, len(entries.action)),
         "snapshot_settings": settings_frame(snapshot.get("allocator_settings")),
     }
     columns.side = tuple(SideTable(name, "the snapshot", frames[name]) for name in frames)
     columns.quality.add("snapshot_without_times", int(not events.has_times and events.size > 0))
     columns.quality.add("snapshot_blocks_missing", events.lifted)
     columns.quality.add("entries_left_out", left_out, budget.described("annotations"))
+    left_out = machine.entries.metadata.left_out
+    columns.quality.add("entries_left_out", left_out, f"limit: {MAX_TEXTS:,} distinct metadata")
     example = budget.described("memory_stacks")
     columns.quality.add("snapshot_stacks_left_out", stacks.left_out, example)
     return columns

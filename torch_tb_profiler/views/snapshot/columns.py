@@ -27,6 +27,14 @@ _STACK = Column(
     "Python frames of the allocation, innermost first.",
     hidden=True,
 )
+_METADATA = Column(
+    "metadata",
+    "Metadata",
+    "string",
+    None,
+    "What the program attached to the allocation (user_metadata), as written.",
+    hidden=True,
+)
 _SHARE = Column(
     "pct", "Share", "number", "pct", "Share of the device's allocated memory at that moment."
 )
@@ -196,6 +204,27 @@ BY_STACK = TableSpec(
     when_empty="No memory was in use.",
 )
 
+BY_METADATA = TableSpec(
+    "by_metadata",
+    "Memory by metadata",
+    "One row per value of what the program or PyTorch attached to allocations, and moment; one for "
+    "memory without any. Each key of a dictionary has rows of its own, so only rows of one key add "
+    "up.",
+    (
+        _DEVICE,
+        Column("moment", "Moment", "string", None, "As in the memory by call stack."),
+        Column("source", "Attached by", "string", None, "program or PyTorch."),
+        Column("key", "Key", "string", None, "Key of the dictionary; empty for a plain text."),
+        Column("value", "Value", "string", None, "The value, or the plain text."),
+        _bytes("size_bytes", "Size", "Memory in use, with the sizes of the events."),
+        _SHARE,
+        Column("blocks", "Blocks", "integer", "count", "Blocks in use."),
+    ),
+    sort="device,-moment,source,key,-size_bytes,value",
+    when_empty="No event has metadata: torch.cuda.memory._record_memory_history was not used with "
+    "metadata, or PyTorch is older.",
+)
+
 LIVE_BLOCKS = TableSpec(
     "alive_blocks",
     "In use at a moment",
@@ -222,6 +251,7 @@ LIVE_BLOCKS = TableSpec(
             family="moment",
         ),
         _FRAME,
+        _METADATA,
         _STACK,
     ),
     sort="-size_bytes,device,address",
@@ -252,6 +282,7 @@ HISTORY = TableSpec(
         _bytes("allocated_bytes", "Allocated", "Memory in use after the event."),
         _bytes("reserved_bytes", "Reserved", "Memory reserved after the event."),
         _FRAME,
+        _METADATA,
         _STACK,
     ),
     sort="event",
@@ -272,4 +303,4 @@ SETTINGS = TableSpec(
     when_empty="The snapshot holds no settings.",
 )
 
-TABLES = (DEVICES, BY_STACK, SEGMENTS, LIVE_BLOCKS, BLOCKS, HISTORY, SETTINGS)
+TABLES = (DEVICES, BY_STACK, BY_METADATA, SEGMENTS, LIVE_BLOCKS, BLOCKS, HISTORY, SETTINGS)

@@ -18,6 +18,7 @@ from torch_tb_profiler.views.snapshot.rows import (
     filled,
     hexadecimal,
     since_start,
+    with_metadata,
     with_stacks,
 )
 
@@ -50,7 +51,8 @@ def _history(trace: Trace, events: pl.DataFrame) -> Table:
         time_us=since_start(trace, "time_ns"),
         action=pl.col("action").replace_strict(names, default=None, return_dtype=pl.String),
     )
-    return filled(HISTORY, with_stacks(trace, hexadecimal(frame)), {"address": OF_OOM})
+    named = with_metadata(trace, with_stacks(trace, hexadecimal(frame)), "event")
+    return filled(HISTORY, named, {"address": OF_OOM})
 
 
 def curve(trace: Trace) -> Series | None:

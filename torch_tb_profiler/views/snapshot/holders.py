@@ -11,6 +11,7 @@ from torch_tb_profiler.analysis.memory.snapshot.lifetimes import (
     lifetimes,
     side_frame,
 )
+from torch_tb_profiler.analysis.memory.snapshot.metadata import size_by_metadata
 from torch_tb_profiler.analysis.memory.snapshot.moments import (
     DeviceMoments,
     device_moments,
@@ -21,7 +22,7 @@ from torch_tb_profiler.analysis.memory.snapshot.moments import (
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Table
-from torch_tb_profiler.views.snapshot.columns import BY_STACK, LIVE_BLOCKS
+from torch_tb_profiler.views.snapshot.columns import BY_METADATA, BY_STACK, LIVE_BLOCKS
 from torch_tb_profiler.views.snapshot.rows import (
     BEFORE,
     DEVICE,
@@ -30,6 +31,7 @@ from torch_tb_profiler.views.snapshot.rows import (
     filled,
     hexadecimal,
     since_start,
+    with_metadata,
     with_stacks,
 )
 
@@ -94,13 +96,30 @@ def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
     )
 
 
+def by_metadata_table(trace: Trace, moments: list[Moment]) -> Table:
+    """The rows of :data:`BY_METADATA`."""
+    parts = [
+        size_by_metadata(trace, moment.device, moment.row)
+        .head(MAX_STACKS)
+        .with_columns(
+            device=pl.lit(moment.device.device, pl.Int32), moment=pl.lit(moment.name, pl.String)
+        )
+        for moment in moments
+    ]
+    empty = pl.DataFrame(schema=BY_METADATA.polars_schema()).with_columns(
+        pl.col("device").cast(pl.Int32)
+    )
+    frame = pl.concat([empty, *(part.select(empty.columns) for part in parts)])
+    return filled(BY_METADATA, frame.with_columns(DEVICE), {})
+
+
 def live_blocks_table(trace: Trace, moments: list[Moment]) -> Table:
     """The rows of :data:`ALIVE` of moments, one per device."""
     rows = [live_allocations(trace, moment.device, moment.row) for moment in moments]
     frame = pl.concat([_live_blocks(trace, part) for part in rows or [np.empty(0, np.int64)]])
     reasons = {"allocation_us": BEFORE, "release_us": STILL}
     named = with_stacks(trace, hexadecimal(frame)).with_columns(EARLIER)
-    return filled(LIVE_BLOCKS, named, reasons)
+    return filled(LIVE_BLOCKS, with_metadata(trace, named, "born"), reasons)
 
 
 def _live_blocks(trace: Trace, rows: Int64) -> pl.DataFrame:

@@ -18,8 +18,11 @@ NO_STACK = (
     "it has no frame."
 )
 NOT_IN_SNAPSHOT = "Not in the snapshot."
+NO_METADATA = "Nothing was attached to it."
 BEFORE = "The block was allocated before the first event of the snapshot."
 STILL = "The block was still in use when the snapshot was taken."
+
+_OF_METADATA = ("metadata", "source", "key", "value")
 
 DEVICE = (
     pl.when(pl.col("device") == HOST)
@@ -43,6 +46,15 @@ def with_stacks(trace: Trace, frame: pl.DataFrame) -> pl.DataFrame:
     return frame.join(stacks, on="stack", how="left", maintain_order="left")
 
 
+def with_metadata(trace: Trace, frame: pl.DataFrame, event: str) -> pl.DataFrame:
+    """``frame`` with ``metadata``, what the program attached to the event in column ``event``."""
+    known = side_frame(trace, "snapshot_metadata").select(
+        pl.col("event").alias(event), pl.col("user_metadata").alias("metadata")
+    )
+    with_events = frame.with_columns(pl.col(event).cast(pl.Int64))
+    return with_events.join(known, on=event, how="left", maintain_order="left")
+
+
 def hexadecimal(frame: pl.DataFrame) -> pl.DataFrame:
     """``frame`` with ``address`` as text, of the rows that are shown."""
     texts = [
@@ -62,4 +74,5 @@ def filled(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Tab
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
     all_reasons = dict.fromkeys(schema, NOT_IN_SNAPSHOT) | reasons
     all_reasons |= {key: NO_STACK for key in ("frame", "call_stack") if key in schema}
+    all_reasons |= {key: NO_METADATA for key in _OF_METADATA if key in schema}
     return in_default_order(Table(spec, shown, needed(shown, all_reasons)))

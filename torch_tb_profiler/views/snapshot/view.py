@@ -18,7 +18,12 @@ from torch_tb_profiler.views.snapshot import PARAMETERS
 from torch_tb_profiler.views.snapshot.columns import SETTINGS, TABLES
 from torch_tb_profiler.views.snapshot.facts import snapshot_facts, snapshot_notes
 from torch_tb_profiler.views.snapshot.history import curve, history_table
-from torch_tb_profiler.views.snapshot.holders import by_stack_table, live_blocks_table, moments_of
+from torch_tb_profiler.views.snapshot.holders import (
+    by_metadata_table,
+    by_stack_table,
+    live_blocks_table,
+    moments_of,
+)
 from torch_tb_profiler.views.snapshot.rows import filled
 from torch_tb_profiler.views.snapshot.segments import blocks_table, devices_table, segments_table
 from torch_tb_profiler.views.snapshot_sentence import snapshot_sentence
@@ -48,6 +53,7 @@ def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None
     tables: tuple[Table, ...] = (
         devices,
         by_stack_table(trace, moments),
+        by_metadata_table(trace, moments),
         segments_table(trace),
         live_blocks_table(trace, [moment for moment in moments if moment.name == shown]),
         blocks_table(trace),
