@@ -9,7 +9,6 @@ import json
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
@@ -62,7 +61,9 @@ def size_by_metadata(trace: Trace, moments: DeviceMoments, row: int) -> pl.DataF
     allocations = live_allocations(trace, moments, row)
     size = lifetimes(trace).size_bytes[allocations]
     at = metadata_rows(trace, allocations)
-    parts = [_without(size[at < 0])]
+    parts: list[tuple[str | None, str | None, str | None, int, int]] = [
+        (None, None, None, int(size[at < 0].sum()), int((at < 0).sum()))
+    ]
     texts = known[at[at >= 0]].with_columns(size_bytes=pl.Series(size[at >= 0], dtype=pl.Int64))
     for column, source in SOURCES.items():
         by_text = texts.group_by(column).agg(pl.col("size_bytes").sum(), blocks=pl.len())
@@ -82,10 +83,6 @@ def size_by_metadata(trace: Trace, moments: DeviceMoments, row: int) -> pl.DataF
         .filter(pl.col("blocks") > 0)
         .sort("size_bytes", "source", "key", "value", descending=[True, False, False, False])
     )
-
-
-def _without(size: Int64) -> tuple[None, None, None, int, int]:
-    return None, None, None, int(np.sum(size)), len(size)
 
 
 @lru_cache(maxsize=4096)
