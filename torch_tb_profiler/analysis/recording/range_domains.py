@@ -25,7 +25,7 @@ RANGE_CATEGORIES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER
 _OF_DEVICES = "xla/"
 """Prefix of raw categories of ranges that devices state: scopes of their work."""
 
-_DOMAIN_PREFIXES = ("nvtx/", "mstx/", _OF_DEVICES)
+_DOMAIN_PREFIXES = ("nvtx/", "mstx/", "roctx/", _OF_DEVICES)
 """Prefixes of raw categories of ranges in formats that record domains; the rest is the domain."""
 
 DEFAULT = "default"

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from torch_tb_profiler.importers.nsys.domains import DEFAULT_DOMAIN, NvtxDomains
+from torch_tb_profiler.importers.nsys.domains import DEFAULT_DOMAIN, RangeDomains
 from torch_tb_profiler.importers.nsys.markers import MarkerKind
-from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.nvtx import NvtxEvents
+from torch_tb_profiler.importers.text_codes import TextCodes
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int32
 
@@ -23,12 +23,6 @@ CATEGORIES: dict[MarkerKind, Category] = {
     MarkerKind.LAYER: Category.ANNOTATION,
     MarkerKind.CALL_STACK: Category.ANNOTATION,
 }
-
-OPERATOR_LABEL = "nvtx"
-"""Raw category of ranges whose text marks an operator."""
-
-RANGE_PREFIX = "nvtx/"
-"""Prefix of the raw category of ranges; the name of their domain follows."""
 
 MARKER_DOMAINS: dict[MarkerKind, str] = {
     MarkerKind.LAYER: "layers",
@@ -57,15 +51,17 @@ def count_as_operators(names: Iterable[str]) -> Bools:
 
 
 def raw_categories(
-    names: TraceStrings, domains: NvtxDomains, ranges: NvtxEvents, kind: Int32, category: Int32
+    names: TextCodes, domains: RangeDomains, ranges: NvtxEvents, kind: Int32, category: Int32
 ) -> Int32:
-    """The code of each range's raw category: it has the domain's name, except for operators."""
+    """The code of each range's raw category: the label of the annotation library and the domain's
+    name, ``"nvtx/NCCL"``; for ranges whose text marks an operator the label alone."""
+    prefix = f"{domains.label}/"
     domain_names, inverse = domains.names(ranges)
-    raw = names.codes(RANGE_PREFIX + name for name in domain_names)[inverse]
+    raw = names.codes(prefix + name for name in domain_names)[inverse]
     is_default = np.array([name == DEFAULT_DOMAIN for name in domain_names], np.bool_)[inverse]
     for each, name in MARKER_DOMAINS.items():
-        raw[is_default & (kind == each)] = names.code(RANGE_PREFIX + name)
+        raw[is_default & (kind == each)] = names.code(prefix + name)
     raw[is_default & (kind == MarkerKind.OPERATOR) & (category == Category.OPERATOR)] = names.code(
-        OPERATOR_LABEL
+        domains.label
     )
     return raw

@@ -10,11 +10,11 @@ from msgspec import Struct
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.enums import COPIES, MEMORIES
 from torch_tb_profiler.importers.nsys.export import Export
-from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.parts import SliceColumns, SlicePart, build_table
 from torch_tb_profiler.importers.nsys.rows import TimedRows, within
 from torch_tb_profiler.importers.nsys.text import UNNAMED
 from torch_tb_profiler.importers.nsys.tracks import NO_STREAM
+from torch_tb_profiler.importers.text_codes import TextCodes
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int32, Int64
 from torch_tb_profiler.trace.constant_columns import is_constant
@@ -227,22 +227,24 @@ def _kernel_names(export: Export, rows: TimedRows) -> Int32:
     return codes
 
 
-def _format_names(names: TraceStrings, name: Callable[..., str], *columns: Int64) -> Int32:
+def _format_names(names: TextCodes, name: Callable[..., str], *columns: Int64) -> Int32:
     """Per row the code of the name that ``name`` returns for its values."""
     known, inverse = distinct_rows(*columns)
     texts = (name(*values) for values in zip(*(each.tolist() for each in known), strict=True))
     return names.codes(texts)[inverse]
 
 
-def _dimensions(names: TraceStrings, rows: TimedRows, prefix: str) -> tuple[Int32, Float64]:
-    """Per row the code of its three dimensions as text, and their product (NaN if one is
-    absent)."""
-    columns = rows.columns(*(f"{prefix}{axis}" for axis in "XYZ"))
-    known, inverse = distinct_rows(*columns.values())
-    del columns
-    sizes = [tuple(sizes) for sizes in zip(*(each.tolist() for each in known), strict=True)]
-    codes = names.codes(None if ABSENT in each else str(list(each)) for each in sizes)
+def _dimensions(names: TextCodes, rows: TimedRows, prefix: str) -> tuple[Int32, Float64]:
+    return dimensions(names, list(rows.columns(*(f"{prefix}{axis}" for axis in "XYZ")).values()))
+
+
+def dimensions(names: TextCodes, sizes: list[Int64]) -> tuple[Int32, Float64]:
+    """Per row the code of its three sizes as text, ``"[32, 2, 1]"``, and their product (NaN if one
+    is absent)."""
+    known, inverse = distinct_rows(*sizes)
+    rows = [tuple(row) for row in zip(*(each.tolist() for each in known), strict=True)]
+    codes = names.codes(None if ABSENT in each else str(list(each)) for each in rows)
     products = np.array(
-        [np.nan if min(each) < 0 else float(np.prod(each, dtype=float)) for each in sizes]
+        [np.nan if min(each) < 0 else float(np.prod(each, dtype=float)) for each in rows]
     )
     return codes[inverse], products[inverse]

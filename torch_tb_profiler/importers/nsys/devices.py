@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.identifiers import host_of, pid_of
-from torch_tb_profiler.importers.nsys.text import until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.importers.text_codes import until_nul
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.constant_columns import constant
 from torch_tb_profiler.trace.info import DeviceInfo

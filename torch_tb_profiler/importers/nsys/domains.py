@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Protocol
+
 import numpy as np
 
 from torch_tb_profiler.importers.nsys.distinct import distinct_rows
@@ -20,8 +22,24 @@ DEFAULT_DOMAIN = "default"
 """NVTX's name for the domain of ranges without a domain."""
 
 
+class RangeDomains(Protocol):
+    """The domains of ranges of an annotation library.
+
+    Attributes:
+        label: Name of the library, which raw categories of its ranges begin with.
+    """
+
+    label: ClassVar[str]
+
+    def names(self, events: NvtxEvents) -> tuple[list[str], Int64]:
+        """The names of the domains of some events, and per event the position of its domain's
+        name."""
+
+
 class NvtxDomains:
     """Names of domains by process and domain number."""
+
+    label: ClassVar[str] = "nvtx"
 
     def __init__(self, created: dict[tuple[int, int], str], from_payloads: dict[int, str]) -> None:
         """Collect the known names.

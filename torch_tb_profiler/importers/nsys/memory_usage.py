@@ -51,13 +51,13 @@ def read_memory(export: Export, calls: ApiCalls, by_correlation: CallsByCorrelat
         device=device,
         address=columns["address"],
         bytes=signed,
-        total_allocated_bytes=_totals(rows.start_ns, device, signed),
+        total_allocated_bytes=running_totals(rows.start_ns, device, signed),
         is_oom=np.zeros(len(rows), np.int8),
     )
     return SlicePart(empty_slices(), {"memory": table})
 
 
-def _totals(time_ns: Int64, device: Int64, signed: Int64) -> Int64:
+def running_totals(time_ns: Int64, device: Int64, signed: Int64) -> Int64:
     """Per row the running total of its device; shifted to be at least 0 if memory allocated before
     the recording is released."""
     total = np.full(len(time_ns), ABSENT)

@@ -6,53 +6,32 @@ known column refers to become part of a trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import polars as pl
 
-from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.nsys.distinct import distinct
-from torch_tb_profiler.importers.nsys.text import until_nul
 from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.importers.text_codes import TextCodes
 from torch_tb_profiler.trace.columns import ABSENT, Int32, Int64
 from torch_tb_profiler.trace.lookup import positions_in
 
 STRINGS = "StringIds"
 
 
-class TraceStrings:
+class TraceStrings(TextCodes):
     """The string dictionary of a trace, filled from the dictionary of an export.
 
     Attributes:
-        strings: Texts by code.
         missing_count: Number of references to texts that the export does not have.
-        cut_count: Number of texts that were cut because they are too long.
     """
 
     def __init__(self, database: Database) -> None:
-        self.strings: list[str] = []
+        super().__init__()
         self.missing_count = 0
-        self.cut_count = 0
-        self._most_chars = UNLIMITED.count("text_chars")
-        self._codes: dict[str, int] = {}
         self._database = database
         self._known: tuple[Int64, pl.Series] | None = None
-
-    def code(self, text: str) -> int:
-        """The code of a text."""
-        code = self._codes.get(text)
-        if code is None:
-            if len(text) > self._most_chars:
-                self.cut_count += 1
-                return self.code(text[: self._most_chars])
-            code = self._codes[text] = len(self.strings)
-            self.strings.append(until_nul(text))
-        return code
-
-    def codes(self, texts: Iterable[str | None]) -> Int32:
-        """The codes of texts, -1 for None."""
-        return np.array([-1 if text is None else self.code(text) for text in texts], np.int32)
 
     def texts_of(self, ids: Int64) -> dict[int, str]:
         """The texts of the distinct values of ``ids`` that the export has."""

@@ -7,8 +7,9 @@ from msgspec import Struct
 from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.nvtx import thread_names
-from torch_tb_profiler.importers.nsys.text import executable, until_nul
+from torch_tb_profiler.importers.nsys.text import executable
 from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.importers.text_codes import until_nul
 from torch_tb_profiler.trace.columns import ABSENT
 
 PROCESSES = "PROCESSES"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import polars as pl
 from msgspec import Struct
@@ -11,7 +13,7 @@ from torch_tb_profiler.importers.nsys.categories import (
     count_as_operators,
     raw_categories,
 )
-from torch_tb_profiler.importers.nsys.domains import read_domains
+from torch_tb_profiler.importers.nsys.domains import RangeDomains, read_domains
 from torch_tb_profiler.importers.nsys.markers import MarkerKind, ParsedMarkers, parse_markers
 from torch_tb_profiler.importers.nsys.names import TraceStrings
 from torch_tb_profiler.importers.nsys.nvtx import NvtxEvents, factorize, read_events
@@ -23,8 +25,8 @@ from torch_tb_profiler.importers.nsys.parts import (
     empty_slices,
 )
 from torch_tb_profiler.importers.nsys.text import UNNAMED
-from torch_tb_profiler.importers.nsys.tracks import NsysTracks
 from torch_tb_profiler.importers.sqlite.database import Database
+from torch_tb_profiler.importers.text_codes import TextCodes
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.lanes import flat_lanes
@@ -35,6 +37,16 @@ MAX_LANES = 32
 
 FORWARD, BACKWARD = 0, 1
 """``forward_thread`` of operators with a sequence number: NVTX has no thread numbers."""
+
+
+class RangeTracks(Protocol):
+    """The tracks that ranges are on."""
+
+    def thread_tracks(self, threads: Int64, /) -> Int32:
+        """The track of each thread."""
+
+    def lane_tracks(self, threads: Int64, lanes: Int64, /) -> Int32:
+        """The extra track of each thread and lane, for ranges that do not nest."""
 
 
 class _RangeKinds(Struct, frozen=True, eq=False):
@@ -48,16 +60,35 @@ class _RangeKinds(Struct, frozen=True, eq=False):
 
 
 def read_ranges(
-    database: Database, names: TraceStrings, tracks: NsysTracks, quality: QualityReport
+    database: Database, names: TraceStrings, tracks: RangeTracks, quality: QualityReport
 ) -> SlicePart:
     """Read the ranges of an export with their operator rows, and the marks as instants."""
     events = read_events(database, names, quality)
     if events is None:
         return SlicePart(empty_slices())
+    return build_ranges(events, names, tracks, read_domains(database, events), quality)
+
+
+def build_ranges(
+    events: NvtxEvents,
+    names: TextCodes,
+    tracks: RangeTracks,
+    domains: RangeDomains,
+    quality: QualityReport,
+) -> SlicePart:
+    """The ranges among ``events`` as slices with operator rows, and the marks as instants.
+
+    Args:
+        events: The events of an annotation library with NVTX's kinds of ranges.
+        names: Receives the names.
+        tracks: The tracks of the threads.
+        domains: The names of the events' domains.
+        quality: Counts ranges that stand for operators.
+    """
     ranges = events.ranges()
     is_nested = ranges.is_nested()
     kinds = _classify(names, ranges, is_nested, quality)
-    raw = raw_categories(names, read_domains(database, events), ranges, kinds.kind, kinds.category)
+    raw = raw_categories(names, domains, ranges, kinds.kind, kinds.category)
     slices = SliceColumns.build(
         category=kinds.category.astype(np.int8),
         raw_category_code=raw,
@@ -80,7 +111,7 @@ def read_ranges(
 
 
 def _classify(
-    names: TraceStrings, ranges: NvtxEvents, is_nested: Bools, quality: QualityReport
+    names: TextCodes, ranges: NvtxEvents, is_nested: Bools, quality: QualityReport
 ) -> _RangeKinds:
     texts, position = factorize(ranges.text)
     markers = parse_markers(texts.fill_null(""))
@@ -97,12 +128,12 @@ def _classify(
     return _RangeKinds(markers, position, kind, category, name_code)
 
 
-def _names_of(names: TraceStrings, events: NvtxEvents) -> Int32:
+def _names_of(names: TextCodes, events: NvtxEvents) -> Int32:
     texts, position = factorize(events.text)
     return names.codes(text or UNNAMED for text in texts.to_list())[position]
 
 
-def _tracks(tracks: NsysTracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
+def _tracks(tracks: RangeTracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
     """Thread tracks for nested ranges; extra tracks for others, so many that none contains
     another."""
     track = tracks.thread_tracks(ranges.global_tid)
@@ -120,7 +151,7 @@ def _tracks(tracks: NsysTracks, ranges: NvtxEvents, is_nested: Bools) -> Int32:
 
 
 def _operator_table(
-    names: TraceStrings, ranges: NvtxEvents, kinds: _RangeKinds, is_nested: Bools
+    names: TextCodes, ranges: NvtxEvents, kinds: _RangeKinds, is_nested: Bools
 ) -> ColumnArrays:
     """The operator rows of ranges whose text has arguments."""
     markers, position = kinds.markers, kinds.position
@@ -147,7 +178,7 @@ def _operator_table(
     )
 
 
-def _text_codes(names: TraceStrings, texts: pl.Series) -> Int32:
+def _text_codes(names: TextCodes, texts: pl.Series) -> Int32:
     if texts.null_count() == len(texts):
         return np.full(len(texts), -1, np.int32)
     known, position = factorize(texts)

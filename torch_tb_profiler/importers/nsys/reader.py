@@ -57,6 +57,9 @@ NSYS_TABLES = (
 
 ACTIVITIES = "CUPTI_ACTIVITY_KIND_"
 
+LISTED_TABLES, MAX_TABLE_CHARS = 5, 60
+"""How many tables of an unknown database are named, and how much of each name."""
+
 NO_ROW = -1
 """Marks a slice without a launch or an owner."""
 
@@ -98,11 +101,16 @@ def read_export(path: str, name: str, reading: Reading) -> EventColumns:
 def _check(database: Database, name: str) -> None:
     if any(table.startswith(ACTIVITIES) or table in NSYS_TABLES for table in database.tables):
         return
+    tables = sorted(database.tables)
+    listed = ", ".join(each[:MAX_TABLE_CHARS] for each in tables[:LISTED_TABLES])
+    more = ", …" * (len(tables) > LISTED_TABLES)
     raise TraceFormatError(
         "not_nsight",
-        f"{name} is an SQLite database, but not an export of Nsight Systems: it has none of "
-        f"the tables {ACTIVITIES}KERNEL, NVTX_EVENTS, OSRT_API.",
-        "Export the recording again: nsys export --type sqlite --lazy=false FILE.nsys-rep",
+        f"{name} is an SQLite database of another program, with "
+        f"{f'the tables {listed}{more}' if tables else 'no tables'}: it has none of the tables "
+        f"{ACTIVITIES}KERNEL, NVTX_EVENTS, OSRT_API of Nsight Systems, or of rocpd and Ascend.",
+        "Export a report again: nsys export --type sqlite --lazy=false FILE.nsys-rep; with "
+        "rocprofv3 record with --output-format rocpd.",
     )
 
 

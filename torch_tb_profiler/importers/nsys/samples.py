@@ -10,7 +10,7 @@ from torch_tb_profiler.importers.nsys.distinct import distinct_rows
 from torch_tb_profiler.importers.nsys.export import Export
 from torch_tb_profiler.importers.nsys.parts import SlicePart, build_table, empty_slices
 from torch_tb_profiler.importers.nsys.rows import TimedRows
-from torch_tb_profiler.importers.nsys.text import until_nul
+from torch_tb_profiler.importers.text_codes import until_nul
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, Float64, Int64
 from torch_tb_profiler.trace.counter_names import split_unit
 

@@ -1,4 +1,4 @@
-"""Cleans up texts of an export: NUL bytes, versions of API names, paths of programs."""
+"""Cleans up texts of an export: versions of API names, paths of programs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ _WINDOWS_PATH = re.compile(r"\s*([A-Za-z]:\\.*?\.exe)(?![^\s\"])", re.IGNORECASE
 """Windows paths of programs; they may contain spaces."""
 
 _API_TAIL = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
-
-
-def until_nul(text: str) -> str:
-    """A text up to the first NUL, which ended the text in the program that wrote it."""
-    return text.partition("\0")[0] if "\0" in text else text
 
 
 def api_name(text: str) -> str:

@@ -39,12 +39,12 @@ class NsysTracks:
         self._devices = devices
         self._rows: dict[Key, int] = {}
 
-    def thread_tracks(self, global_tids: Int64) -> Int32:
+    def thread_tracks(self, global_tids: Int64, /) -> Int32:
         """The track of each thread."""
         known, inverse = distinct(global_tids)
         return np.array([self._row(key) for key in known.tolist()], np.int32)[inverse]
 
-    def lane_tracks(self, global_tids: Int64, lanes: Int64) -> Int32:
+    def lane_tracks(self, global_tids: Int64, lanes: Int64, /) -> Int32:
         """The extra track of each thread and lane."""
         known, inverse = distinct_rows(global_tids, lanes)
         keys = zip(*(column.tolist() for column in known), strict=True)
