@@ -29,7 +29,7 @@ from torch_tb_profiler.loading.queries.views import trace_view, view_spec
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import EventColumns
 
-SQLITE = (".sqlite", ".db")
+SQLITE = (".sqlite", ".db", ".rpd")
 MOST_NEW_SHOWN = 3000
 
 Mutated = Callable[[bytes, bytes, random.Random], bytes]

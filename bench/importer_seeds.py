@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from importer_damages import SQLITE, Recording  # noqa: E402
 
-from tests.helpers import nsys, recorder, xplane  # noqa: E402
+from tests.helpers import nsys, recorder, rocprof_files, xplane  # noqa: E402
 
 ROWS = 25
 """Of each table or file so many are left."""
@@ -34,7 +34,7 @@ MADE = (nsys.training, nsys.graph_nodes, nsys.whole_graphs, nsys.gpu_metrics)
 
 def recordings() -> list[Recording]:
     """Every seed there is."""
-    return [*_exports(), *_protobufs(), *_folders(), *_journals()]
+    return [*_exports(), *_amd_recordings(), *_protobufs(), *_folders(), *_journals()]
 
 
 def _exports() -> Iterator[Recording]:
@@ -45,6 +45,12 @@ def _exports() -> Iterator[Recording]:
     for path in sorted(CORPUS.glob("nsight/*/*.sqlite")):
         if path.stem != "not_sqlite":
             yield _file("nsys", path.name, small_database(path))
+
+
+def _amd_recordings() -> Iterator[Recording]:
+    with tempfile.TemporaryDirectory() as folder:
+        for path in rocprof_files.write_all(Path(folder)):
+            yield _file("rocprof", path.name, path.read_bytes())
 
 
 def _protobufs() -> Iterator[Recording]:

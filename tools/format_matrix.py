@@ -31,6 +31,8 @@ SAMPLES: dict[str, str] = {
     "recorded run": "tests/data/recorded_run/vm_22478.record.jsonl.gz",
     "PyTorch pftrace": "pftrace/torch2141_synthetic_gpu.pftrace.gz",
     "XPlane": "tests/data/jax_cpu.xplane.pb.gz",
+    "rocprofv3": "rocm/908_results.json.gz",
+    "rocmProfileData": "rocm/matmul_result.rpd",
     "Nsight Systems": "nsight/real/nsysai_h100x2_mfu_before_s3.25.0.sqlite",
     "Paddle JSON": "paddle_3.3.1/oracle/w2.paddle_trace.json",
     "Paddle protobuf": "paddle_3.3.1/oracle/w2.paddle_trace.pb",

@@ -75,7 +75,9 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     with pytest.raises(TraceFormatError) as error:
         import_trace(iter([data]), name="a file")
     assert error.value.code == "not_nsight"
-    assert "is an SQLite database, but not an export of Nsight Systems" in error.value.message
+    assert "is an SQLite database of another program, with the tables moz_places" in (
+        error.value.message
+    )
     assert "nsys export --type sqlite" in error.value.hint
     assert detect_format(data, "places.sqlite", True).reason == "not_nsight"
 

@@ -22,6 +22,7 @@ from torch_tb_profiler.importers import (
     pftrace,
     recorder,
     report,
+    rocprof,
     snapshot,
     xplane,
 )
@@ -42,6 +43,8 @@ FORMATS: tuple[Importer, ...] = (
     paddle.FORMAT,
     ascend.FORMAT,
     mindspore.FORMAT,
+    rocprof.FORMAT,
+    rocprof.CHROME_FORMAT,
     kineto.FORMAT,
     nsys.FORMAT,
     nsys.REPORT_FORMAT,

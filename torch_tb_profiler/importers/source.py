@@ -15,6 +15,9 @@ from torch_tb_profiler.storage.locations import FileState, Location, list_files,
 from torch_tb_profiler.trace.quality import QualityReport
 
 HEAD_BYTES = 4096
+DATABASE_START, DATABASE_HEAD_BYTES = b"SQLite format 3\0", 1 << 17
+"""The names of a database's tables are in its first pages, not all in the first one."""
+
 STOPPED = "reading_stopped"
 """The quality note of a file whose reading was stopped."""
 
@@ -68,7 +71,8 @@ class Source:
 
     @property
     def head(self) -> bytes:
-        """The first unpacked bytes: at least 4096 and not only white space, if the file has them.
+        """The first unpacked bytes: at least 4096 and not only white space, and of a database at
+        least 131072, if the file has them.
 
         Raises:
             StorageError, OSError: the file cannot be read.
@@ -80,7 +84,9 @@ class Source:
             for chunk in self._unpacked:  # may be single bytes: look at each once
                 head += chunk
                 is_blank = is_blank and chunk.isspace()
-                is_enough = len(head) >= HEAD_BYTES and not is_blank
+                is_database = head.startswith(DATABASE_START)
+                wanted = DATABASE_HEAD_BYTES if is_database else HEAD_BYTES
+                is_enough = len(head) >= wanted and not is_blank
                 if is_enough or len(head) > MAX_BLANK_BYTES:
                     break
             self._head = bytes(head)

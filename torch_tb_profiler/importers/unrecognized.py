@@ -26,6 +26,25 @@ KNOWN_BINARIES: tuple[tuple[bytes, str], ...] = (
 
 TAR_MARK_AT = 257
 
+OTHER_OUTPUTS: tuple[tuple[re.Pattern[bytes], re.Pattern[str], str], ...] = (
+    (
+        re.compile(rb'"(?:Kind|Domain|Correlation_Id|Guid|Node_Id)","'),
+        re.compile(r".*\.csv", re.IGNORECASE | re.DOTALL),
+        "a table (CSV) of rocprofv3",
+    ),
+    (
+        re.compile(rb'"Name","Calls","TotalDurationNs"'),
+        re.compile(r".*\.csv", re.IGNORECASE | re.DOTALL),
+        "a summary (CSV) of rocprofv3",
+    ),
+    (
+        re.compile(rb""),
+        re.compile(r".*\.otf2", re.IGNORECASE | re.DOTALL),
+        "a trace in the Open Trace Format (OTF2)",
+    ),
+)
+"""Outputs of AMD's profilers that are not read: beginning, name, what they are."""
+
 PERFETTO_PACKET = b"\x0a"
 """Tag of field 1, length-delimited, of ``perfetto.protos.Trace``: the only field of a file."""
 
@@ -87,6 +106,13 @@ def unrecognized_file(head: bytes, name: str, titles: Iterable[str]) -> TraceFor
             f"{name} is a git-LFS pointer, not the trace itself.",
             "Run 'git lfs pull' in its repository.",
         )
+    for start, name_pattern, kind in OTHER_OUTPUTS:
+        if start.match(text) and name_pattern.fullmatch(name):
+            return TraceFormatError(
+                "other_output",
+                f"{name} is {kind}, which is not read.",
+                "Record with rocprofv3 --output-format rocpd json, or convert a rocpd database.",
+            )
     is_page = text.lower().startswith(HTML_STARTS)
     if name.lower().endswith(DATABASE_ENDINGS) and not (is_page and head.isascii()):
         from torch_tb_profiler.importers.sqlite.opening import (  # noqa: PLC0415 - start-up

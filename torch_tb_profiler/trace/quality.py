@@ -127,6 +127,10 @@ ISSUE_TEXTS: dict[str, str] = {
     "nsys_events_dropped": "Nsight Systems warned that it lost events, or may have.",
     "nsys_warnings": "Warnings of Nsight Systems while it recorded; its window shows them.",
     "nsys_errors": "Errors of Nsight Systems while it recorded; its window shows them.",
+    "rocprof_not_read": "Records of kinds that are not read (samples of the program counter, "
+    "scratch memory, OpenMP, video decoding).",
+    "rocprof_counter_unmatched": "Values of counters without a number, or of dispatches that are "
+    "not in the file.",
     "broken_message": "Messages that end in the middle of a field: everything before was read.",
     "interned_missing": "Names given by a number that the file does not define.",
     "state_lost": "Events after lost packets were left out: the meaning of their numbers is lost.",

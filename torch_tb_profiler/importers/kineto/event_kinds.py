@@ -63,6 +63,11 @@ TO_DEVICE = "async_npu"
 MEMORY_CATEGORY = "cpu_instant_event"
 """The Python exporter of torch >= 2.13 writes memory events as slices of this category."""
 
+API_TO_OPERATION = "api_op"
+"""Category of flows in rocmProfileData's traces, from a call to its device work."""
+
+_READ_FLOWS = (*FORWARD_BACKWARD, TO_DEVICE, API_TO_OPERATION)
+
 _CATEGORY_KINDS: dict[Category, EventKind] = {
     Category.OPERATOR: EventKind.HOST_SLICE,
     Category.PYTHON_OPERATOR: EventKind.HOST_SLICE,
@@ -94,7 +99,7 @@ def event_kind(phase: Any, category: Any) -> EventKind:
     if phase in ("X", "B", "E"):
         return _slice_kind(category)
     if phase in ("s", "f"):
-        if isinstance(category, str) and category.lower() in (*FORWARD_BACKWARD, TO_DEVICE):
+        if isinstance(category, str) and category.lower() in _READ_FLOWS:
             return EventKind.FLOW_START if phase == "s" else EventKind.FLOW_END
         return EventKind.IGNORED
     if phase is None and category is None:
