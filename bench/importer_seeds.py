@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from importer_damages import SQLITE, Recording  # noqa: E402
 
-from tests.helpers import nsys, recorder, rocprof_files, xplane  # noqa: E402
+from tests.helpers import chakra, nsys, recorder, rocprof_files, xplane  # noqa: E402
 
 ROWS = 25
 """Of each table or file so many are left."""
@@ -34,7 +34,22 @@ MADE = (nsys.training, nsys.graph_nodes, nsys.whole_graphs, nsys.gpu_metrics)
 
 def recordings() -> list[Recording]:
     """Every seed there is."""
-    return [*_exports(), *_amd_recordings(), *_protobufs(), *_folders(), *_journals()]
+    return [
+        *_exports(),
+        *_amd_recordings(),
+        *_protobufs(),
+        *_folders(),
+        *_journals(),
+        *_executions(),
+    ]
+
+
+def _executions() -> Iterator[Recording]:
+    yield _file("execution", "rank0.et", chakra.example())
+    for path in sorted((ROOT / "tests" / "data" / "execution").glob("et_*.json.gz")):
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        content["nodes"] = content["nodes"][:ROWS]
+        yield _file("execution", path.name.removesuffix(".gz"), json.dumps(content).encode())
 
 
 def _exports() -> Iterator[Recording]:

@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.registry import all_views
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.without_times import missing_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "formats.md"
@@ -40,6 +41,7 @@ SAMPLES: dict[str, str] = {
     "torch_npu database": "ascend_torch_npu/db/level1/rank0_ascend_pt",
     "MindSpore timeline": "ascend_mindspore/msprof_0_2_1.json",
     "MindSpore files": "mindspore_r1/profiler",
+    "execution trace": "tests/data/execution/et_rank0.json.gz",
     "memory snapshot": "memsnap_ascend/snapshot_expandable.pkl",
 }
 """Format → the sample that stands for it, in the corpus or in the repository."""
@@ -53,7 +55,7 @@ def view_names() -> list[str]:
 def reasons_of(trace: Trace) -> dict[str, str | None]:
     """View → why it has nothing to show; None where it has."""
     specs = all_views()
-    return {name: specs[name].missing(trace) for name in view_names()}
+    return {name: missing_of(specs[name], trace) for name in view_names()}
 
 
 def matrix(found: dict[str, dict[str, str | None]]) -> str:

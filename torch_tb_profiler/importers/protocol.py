@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -161,6 +162,8 @@ class Importer(Struct, frozen=True):
             ``sniff`` has accepted it; None where ``sniff`` is enough.
         replaces: Pairs of endings: a file with the first ending replaces its neighbour of the same
             stem with the second one, which is the same recording and is not listed.
+        accompanying: Names of its files that are joined to the trace of their rank in the same
+            folder, and not listed beside it; None where none is.
         members: Name patterns of files in one folder that form one trace per ``worker``.
         finder: The module whose ``find(source, query, limits)`` searches a file for one event; None
             where arguments outside the columns cannot be read.
@@ -184,6 +187,7 @@ class Importer(Struct, frozen=True):
     endings: tuple[str, ...] = ()
     detect: DetectFormat | None = None
     replaces: tuple[tuple[str, str], ...] = ()
+    accompanying: re.Pattern[str] | None = None
     members: tuple[NamePattern, ...] = ()
     finder: str | None = None
     part_module: str | None = None

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.importers import (
     ascend,
+    execution,
     kineto,
     mindspore,
     nsys,
@@ -45,6 +46,7 @@ FORMATS: tuple[Importer, ...] = (
     mindspore.FORMAT,
     rocprof.FORMAT,
     rocprof.CHROME_FORMAT,
+    execution.FORMAT,
     kineto.FORMAT,
     nsys.FORMAT,
     nsys.REPORT_FORMAT,
@@ -65,6 +67,9 @@ def trace_names() -> TraceNames:
         endings=tuple(ending for each in FORMATS for ending in each.endings),
         members=_patterns("members"),
         replaces=tuple(pair for each in FORMATS for pair in each.replaces),
+        accompanying=tuple(
+            (each.name, each.accompanying) for each in FORMATS if each.accompanying is not None
+        ),
     )
 
 

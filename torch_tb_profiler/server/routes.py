@@ -18,7 +18,7 @@ from torch_tb_profiler.loading.queries.argument_names import (
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
 from torch_tb_profiler.loading.queries.runs import open_answer, part_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
-from torch_tb_profiler.loading.queries.traces import cut_trace, subject_trace
+from torch_tb_profiler.loading.queries.traces import cut_trace, timed_trace
 from torch_tb_profiler.loading.queries.view_list import views_answer
 from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.reports import csv
@@ -131,7 +131,7 @@ def download(site: Site, request: Request, _rest: str) -> Response:
 def perfetto(site: Site, request: Request, _rest: str) -> Response:
     """The selection as Chrome JSON with GPU counters, for Perfetto and other viewers."""
     subject = parameters.subject(request.args)
-    file, trace = subject_trace(site.catalog, subject, WAIT_S)
+    file, trace = timed_trace(site.catalog, subject, WAIT_S)
     try:
         cut = cut_trace(trace, subject.selection)
         pieces = chrome_json(cut, subject.selection)

@@ -45,6 +45,7 @@ from torch_tb_profiler.storage.remote_walk import (
     names_in_folder,
 )
 from torch_tb_profiler.storage.run_grouping import (
+    drop_accompanying,
     drop_companions,
     join_rank_folders,
     split_jobs,
@@ -253,10 +254,13 @@ class _RunAssembly(Struct, frozen=True):
             for trace in traces:
                 by_folder.setdefault(trace.folder, []).append(trace)
         replaces, skipped = self.options.names.replaces, self.result.skipped
+        accompanying = self.options.names.accompanying
         shown = {
             id(trace)
             for traces in by_folder.values()
-            for trace in drop_companions(traces, replaces, skipped)
+            for trace in drop_accompanying(
+                drop_companions(traces, replaces, skipped), accompanying, skipped
+            )
         }
         remaining = {
             run: [trace for trace in traces if id(trace) in shown] for run, traces in by_run.items()

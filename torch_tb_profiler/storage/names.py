@@ -93,6 +93,7 @@ class TraceNames(Struct, frozen=True):
         endings: Endings of files that may be traces, whatever else their names are.
         members: Names of files of one folder that form one trace per worker.
         replaces: (ending, ending of a companion) of files with one stem that are one recording.
+        accompanying: (format, names) of files that are joined to the trace of their rank.
     """
 
     files: tuple[NamePattern, ...]
@@ -100,6 +101,7 @@ class TraceNames(Struct, frozen=True):
     endings: tuple[str, ...] = ()
     members: tuple[NamePattern, ...] = ()
     replaces: tuple[tuple[str, str], ...] = ()
+    accompanying: tuple[tuple[str, re.Pattern[str]], ...] = ()
 
     def parse_file(self, base_name: str) -> TraceName | None:
         """Worker and stamp of a file's name; None if it is not the name of a trace."""

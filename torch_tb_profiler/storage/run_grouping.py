@@ -1,6 +1,7 @@
 """Rules that decide which traces of a logdir form one run.
 
 * :func:`drop_companions`: of two files with the same recording only the more detailed one stays.
+* :func:`drop_accompanying`: execution traces are joined to the trace of their rank.
 * :func:`split_jobs`: launches that wrote into one folder become one run each. Tools that name a
   trace after its process (``node1_4711_20250109074804042_ascend_pt``) put the traces of every
   launch side by side, and the workers of two jobs must not be compared like ranks.
@@ -12,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -22,6 +24,8 @@ from torch_tb_profiler.storage.skipped_files import SkippedFiles
 from torch_tb_profiler.storage.trace_files import NamedTrace
 
 COMPANION = "companion"
+
+_RANK = re.compile(r"rank[-_ .]?([0-9]{1,9})", re.IGNORECASE)
 
 MAX_JOB_START_GAP = timedelta(minutes=2)
 """Ranks of one job start recording within seconds of each other, by host clocks that may differ. A
@@ -51,6 +55,50 @@ def drop_companions(
         )
         skipped.add(trace.path, COMPANION, text, trace.location)
     return [trace for trace in traces if trace.location.name not in companions]
+
+
+def drop_accompanying(
+    traces: Sequence[NamedTrace],
+    accompanying: Iterable[tuple[str, re.Pattern[str]]],
+    skipped: SkippedFiles,
+) -> list[NamedTrace]:
+    """The traces of one folder without those that are joined to the trace of their rank.
+
+    Args:
+        traces: All traces of the folder.
+        accompanying: (format, names of its files).
+        skipped: Receives them; they can still be opened by name.
+    """
+    patterns = dict(accompanying)
+    joined = [
+        trace
+        for trace in traces
+        if (names := patterns.get(trace.name.format)) and names.fullmatch(trace.location.name)
+    ]
+    others: dict[str | None, list[NamedTrace]] = {}
+    for trace in traces if joined else ():
+        if trace.name.format not in patterns:
+            others.setdefault(_rank_text(trace), []).append(trace)
+    dropped = set()
+    for trace in joined:
+        rank = _rank_text(trace)
+        partners = others.get(rank, [])
+        if rank is None and len(others) == 1 and not partners:
+            (partners,) = others.values()
+        if partners:
+            dropped.add(id(trace))
+            text = (
+                f"{trace.path} accompanies {partners[0].path} and is joined to it; opened by name "
+                "it is shown alone."
+            )
+            skipped.add(trace.path, COMPANION, text, trace.location)
+    return [trace for trace in traces if id(trace) not in dropped]
+
+
+def _rank_text(trace: NamedTrace) -> str | None:
+    """The digits of the rank in the name of a trace; None without one."""
+    match = _RANK.search(trace.location.name)
+    return None if match is None else match[1].lstrip("0") or "0"
 
 
 def _companions(

@@ -151,6 +151,14 @@ ISSUE_TEXTS: dict[str, str] = {
     "their time counts for the slice around them. What is above is right.",
     "stacks_cut": "Call stacks with more frames than the limit were cut: the outermost frames are "
     "left out.",
+    "execution_joined": "Operators have inputs and tensors from the execution trace next to the "
+    "file.",
+    "execution_refused": "Execution traces next to the file are of another process: they were not "
+    "joined.",
+    "node_damaged": "Damaged nodes of an execution trace were left out.",
+    "node_repeated": "Nodes of an execution trace with an id that another one has were left out.",
+    "node_circle": "Nodes of an execution trace depend on each other in a circle, which was cut at "
+    "its oldest nodes.",
     "argument_absent": "Requested arguments that no slice of the file has.",
     "argument_not_read": "Requested arguments that are not read: this format is not read for "
     "arguments by name.",

@@ -331,6 +331,18 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
         }
     ),
     "snapshot_settings": pl.Schema({"setting": pl.String, "value": pl.String}),
+    "execution_tensors": pl.Schema(  # a row per tensor that an operator read or returned
+        {
+            "node": pl.Int64,  # record function id of the operator
+            "is_output": pl.Boolean,
+            "tensor": pl.Int64,  # id of the tensor object
+            "storage": pl.Int64,
+            "offset": pl.Int64,  # in elements
+            "elements": pl.Int64,
+            "item_bytes": pl.Int64,
+            "device": pl.String,  # "cuda:0"
+        }
+    ),
     "report_views": pl.Schema({"view": pl.String, "answer": pl.String}),  # JSON
 }
 """Name of a side table → its columns."""
@@ -365,6 +377,7 @@ SIDE_TITLES: dict[str, str] = {
     "snapshot_stacks": "call stacks of allocations",
     "snapshot_metadata": "metadata of allocations",
     "snapshot_settings": "settings of the allocator",
+    "execution_tensors": "tensors of operators",
     "report_views": "views of a report",
 }
 """Name of a side table → its content, for people."""

@@ -28,6 +28,7 @@ from torch_tb_profiler.views.schema import (
     View,
 )
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.without_times import missing_of
 
 _TENSOR_CORE_KEY = "tensor_core"
 """Part of the keys that have no value where the use of matrix units is unknown."""
@@ -86,7 +87,7 @@ def localize_device_terms(traces: Mapping[str, Trace], view: View) -> View:
 def missing_reason_of(spec: ViewSpec, trace: Trace) -> str | None:
     """Why ``spec`` has nothing to show of ``trace``, in the terms of its devices; None where it
     has."""
-    reason, kind = spec.missing(trace), device_terms(trace)
+    reason, kind = missing_of(spec, trace), device_terms(trace)
     return reason if reason is None or kind is None else kind.localize(reason)
 
 

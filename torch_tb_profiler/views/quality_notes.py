@@ -25,6 +25,8 @@ HARMLESS = frozenset(
         "device_numbers_matched",
         "duplicate_correlation",
         "empty_event",
+        "execution_joined",
+        "execution_refused",
         "external_id_untrusted",
         "graph_kernels_at_creation",
         "impossible_measure",

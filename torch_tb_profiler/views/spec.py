@@ -64,6 +64,9 @@ class ViewSpec(Struct, frozen=True):
             and ``report --view all`` leaves it out.
         by_phase: Whether a phase narrows it (by the masks of ``analysis.selection``); views of time
             ranges ignore it.
+        needs_times: Whether it is about times. Of a recording without any (an execution trace) it
+            then has nothing; other views show what they count, without times
+            (``views.without_times``).
         has_findings: Whether the findings of the detectors are among its notes: for a ``trace``
             view those of the trace, for a ``run`` view those of comparing its workers.
         is_first: For a trace, whether it is the view to show first, as the trace is about nothing
@@ -96,6 +99,7 @@ class ViewSpec(Struct, frozen=True):
     leading_facts: tuple[str, ...] = ()
     on_pages: bool = True
     by_phase: bool = False
+    needs_times: bool = True
     has_findings: bool = False
     is_first: Callable[[Trace], bool] = lambda _trace: False
     sorts_every_table: bool = False

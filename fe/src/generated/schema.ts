@@ -311,6 +311,8 @@ export interface SliceLinksPayload {
   device_work: LinkedPayload;
   forward: LinkedPayload;
   backward: LinkedPayload;
+  produced_by: LinkedPayload;
+  read_by: LinkedPayload;
 }
 
 /** One slice; `no_device_time` says why device times are null where some would be expected. */

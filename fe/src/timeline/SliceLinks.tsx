@@ -15,6 +15,8 @@ const RELATIONS: readonly (readonly [keyof SliceLinksPayload, string])[] = [
   ["device_work", "Device work"],
   ["forward", "Forward"],
   ["backward", "Backward"],
+  ["produced_by", "Inputs from"],
+  ["read_by", "Outputs read by"],
   ["parent", "Inside"],
   ["frame", "Python frame"],
   ["children", "Contains"],

@@ -58,8 +58,6 @@ def test_traces(content: Any) -> None:
         ([{"instruction": "add", "ph": 7.1, "ts": 1}], "not_a_trace"),
         ([{"ph": "acid", "name": "x"}], "not_a_trace"),
         (["ph", "ts"], "not_a_trace"),
-        ({"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": []}, "execution_trace"),
-        ({"pid": 1, "nodes": [{"id": 2, "ctrl_deps": 1}]}, "execution_trace"),
         ({"version": "2.10", "pg_config": {}, "comm_lib_version": ""}, "flight_recorder"),
         ({"entries": [{"collective_seq_id": 1}], "version": "2.4"}, "flight_recorder"),
         ({"segments": [{"blocks": []}], "device_traces": []}, "memory_snapshot"),

@@ -62,16 +62,6 @@ OVERLAY = OtherFile(
 
 OTHER_FILES: tuple[OtherFile, ...] = (
     OtherFile(
-        "execution_trace",
-        "is an execution trace (of ExecutionTraceObserver): it has no timing to show.",
-        marks=(re.compile(rb'"schema"\s*:\s*"[^"]*chakra'),),
-    ),
-    OtherFile(
-        "execution_trace",
-        "is an execution trace (of ExecutionTraceObserver): it has no timing to show.",
-        marks=(re.compile(rb'"nodes"\s*:\s*\['), re.compile(rb'"(?:ctrl_deps|rf_id)"')),
-    ),
-    OtherFile(
         "flight_recorder",
         "is a dump of the flight recorder of torch.distributed, not of the profiler.",
         marks=(

@@ -136,6 +136,12 @@ class Parser:
 
     def _joined(self, trace: Trace, location: Location, cache: CacheFolder | None) -> Trace:
         """The trace with other recordings of its process, from its folder."""
+        if not trace.operators.is_empty():
+            from torch_tb_profiler.loading.opening.execution_traces import (  # noqa: PLC0415 - start-up
+                join_execution_trace,
+            )
+
+            trace = join_execution_trace(trace, location)
         if trace.device_work.is_empty():
             return trace
         from torch_tb_profiler.loading.opening.other_recordings import (  # noqa: PLC0415 - start-up

@@ -15,7 +15,7 @@ from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,
     cut_trace,
     run_traces,
-    subject_trace,
+    timed_trace,
     trace_ref,
 )
 from torch_tb_profiler.requests.errors import RequestError
@@ -67,10 +67,10 @@ def tracks_answer(
     """The tracks to draw.
 
     Raises:
-        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so for all functions here.
+        LoadingError, NotReadyError: as ``queries.traces.timed_trace``; so for all functions here.
         UnknownError, RequestError: the trace has no such key node to split it by.
     """
-    file, trace = subject_trace(catalog, request.subject, wait_s)
+    file, trace = timed_trace(catalog, request.subject, wait_s)
     # Report an invalid split before anything is drawn.
     cut_trace(trace, request.subject.selection)
     shown = _with_levels(trace, request.levels)
@@ -95,7 +95,7 @@ def screen_request(
     Raises:
         RequestError: the range is empty, or the tracks are not those of the timeline.
     """
-    trace = subject_trace(catalog, request.range.subject, wait_s)[1]
+    trace = timed_trace(catalog, request.range.subject, wait_s)[1]
     shown = _with_levels(trace, request.levels)
     start_ns, end_ns = whole_range(request.range, shown)
     choice = chosen_lanes(shown, request.tracks)
@@ -122,7 +122,7 @@ def names_answer(
     catalog: Catalog, request: NamesRequest, wait_s: float | None
 ) -> TimelineNamesAnswer | TimelineNamePageAnswer:
     """The names of codes."""
-    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    trace = timed_trace(catalog, request.subject, wait_s)[1]
     if request.codes is None:
         page = names_from(trace, request.from_code)
         return TimelineNamePageAnswer(
@@ -149,7 +149,7 @@ def search_answer(
         RequestError: it has neither a query nor a name code.
         UnknownError: there is no slice to start from.
     """
-    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    trace = timed_trace(catalog, request.subject, wait_s)[1]
     shown = timeline(trace)
     if request.from_slice is not None:
         check_slice(trace, request.from_slice)
@@ -183,7 +183,7 @@ def flows_answer(
     Raises:
         UnknownError: there is no such slice.
     """
-    file, trace = subject_trace(catalog, request.subject, wait_s)
+    file, trace = timed_trace(catalog, request.subject, wait_s)
     shown = timeline(trace)
     check_slice(trace, request.slice)
     flows = flows_of(trace, request.slice)
@@ -209,7 +209,7 @@ def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> Ti
     Raises:
         RequestError: the selection is malformed, or names a missing step.
     """
-    trace = subject_trace(catalog, subject, wait_s)[1]
+    trace = timed_trace(catalog, subject, wait_s)[1]
     origin_ns = timeline(trace).origin_ns
     with as_bad_parameters():
         split = cut_trace(trace, subject.selection)
@@ -226,7 +226,7 @@ def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> Ti
 
 def clocks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineClocksAnswer:
     """The workers of the run on the clock of one of them."""
-    file, _ = subject_trace(catalog, subject, wait_s)
+    file, _ = timed_trace(catalog, subject, wait_s)
     clocks = worker_clocks(run_traces(catalog, file, wait_s), file.worker)
     return TimelineClocksAnswer(trace=trace_ref(file), workers=clocks)
 

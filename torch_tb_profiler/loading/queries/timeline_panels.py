@@ -6,7 +6,7 @@ from __future__ import annotations
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.slices import check_slice
 from torch_tb_profiler.loading.queries.timeline import chosen_lanes, whole_range
-from torch_tb_profiler.loading.queries.traces import as_bad_parameters, cut_trace, subject_trace
+from torch_tb_profiler.loading.queries.traces import as_bad_parameters, cut_trace, timed_trace
 from torch_tb_profiler.requests.timeline import (
     TimelineGapsAnswer,
     TimelineNamesakesAnswer,
@@ -33,9 +33,9 @@ def range_answer(
 
     Raises:
         RequestError: the range is empty, or the tracks are not those of the timeline.
-        LoadingError, NotReadyError: as ``queries.traces.subject_trace``; so for all functions here.
+        LoadingError, NotReadyError: as ``queries.traces.timed_trace``; so for all functions here.
     """
-    shown = timeline(subject_trace(catalog, request.range.subject, wait_s)[1])
+    shown = timeline(timed_trace(catalog, request.range.subject, wait_s)[1])
     start_ns, end_ns = whole_range(request.range, shown)
     choice = None if request.tracks is None else chosen_lanes(shown, request.tracks)
     summary = range_summary(shown, start_ns, end_ns, choice)
@@ -63,7 +63,7 @@ def gaps_answer(
     Raises:
         RequestError: the range is empty.
     """
-    shown = timeline(subject_trace(catalog, request.subject, wait_s)[1])
+    shown = timeline(timed_trace(catalog, request.subject, wait_s)[1])
     start_ns, end_ns = whole_range(request, shown)
     gaps = idle_gaps(shown, start_ns, end_ns)
     return TimelineGapsAnswer(
@@ -83,7 +83,7 @@ def namesakes_answer(
     Raises:
         UnknownError: there is no such slice.
     """
-    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    trace = timed_trace(catalog, request.subject, wait_s)[1]
     check_slice(trace, request.slice)
     return TimelineNamesakesAnswer(slice=request.slice, namesakes=namesakes(trace, request.slice))
 
@@ -96,7 +96,7 @@ def path_answer(
     Raises:
         RequestError: the range is empty, the selection is malformed, or names a missing step.
     """
-    trace = subject_trace(catalog, request.subject, wait_s)[1]
+    trace = timed_trace(catalog, request.subject, wait_s)[1]
     shown = timeline(trace)
     selection = request.subject.selection
     with as_bad_parameters():

@@ -18,6 +18,7 @@ from torch_tb_profiler.requests.views import TraceRef
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import QueryError
+from torch_tb_profiler.views.without_times import no_times
 
 
 def subject_trace(
@@ -31,6 +32,20 @@ def subject_trace(
     """
     file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
     return file, open_traces(catalog, [file], wait_s)[0]
+
+
+def timed_trace(catalog: Catalog, subject: Subject, wait_s: float | None) -> tuple[SpanFile, Trace]:
+    """As :func:`subject_trace`, of a recording that has times.
+
+    Raises:
+        RequestError: it has none.
+        LoadingError, NotReadyError: as :func:`subject_trace`.
+    """
+    file, trace = subject_trace(catalog, subject, wait_s)
+    reason = no_times(trace)
+    if reason is not None:
+        raise RequestError("view_unavailable", f"Timeline: {reason}")
+    return file, trace
 
 
 def cut_trace(trace: Trace, selection: Selection) -> Trace:

@@ -55,6 +55,7 @@ from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import RunView, TraceView, ViewSpec
+from torch_tb_profiler.views.without_times import check_time_range, no_times, without_times
 
 MANY_SLICES = 50_000
 """Slices of a trace from which on findings may come later: those of a smaller one take less than
@@ -160,13 +161,15 @@ def trace_view(
         RequestError: the trace has no data for this view; the message says why.
         SelectionError: as the view.
     """
+    check_time_range(trace, selection)
     selection, phase_notes = drop_unsupported_phase(spec, selection)
     trace = split_iterations(trace, selection.iterations_by, key_operator_instances)
     view = with_leading_notes(
         _trace_view(spec, trace, selection, parameters, findings_later=findings_later),
         phase_notes + cut_notes(trace),
     )
-    return localize_device_terms({"": trace}, replace(view, answer=spec.answer(view)))
+    view = without_times(trace, replace(view, answer=spec.answer(view)))
+    return localize_device_terms({"": trace}, view)
 
 
 def _trace_view(
@@ -182,6 +185,9 @@ def _trace_view(
     compute = partial(cast(TraceView, spec.function), **values)
     if not spec.has_findings:
         return compute(trace, selection)
+    if no_times(trace) is not None:  # detectors compare times
+        view = compute(trace, selection)
+        return replace(view, notes=(*view.notes, *damage_notes(view.notes)))
     if exclusive_intervals.is_computed(trace):
         # The expensive values are computed: two threads would mostly wait for each other.
         return _with_findings(compute(trace, selection), run_detectors(trace, selection))

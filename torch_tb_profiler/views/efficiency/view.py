@@ -158,6 +158,7 @@ SPEC = ViewSpec(
     scope="trace",
     parameters=PARAMETERS,
     tables=(OPERATORS, ROOFLINE_POINTS, RECORDED_FLOPS, RECORDED_OPERATORS, RECORDED_SCOPES),
+    needs_times=False,
     function=efficiency,
     group_bys=GROUP_BYS,
     missing=_missing,

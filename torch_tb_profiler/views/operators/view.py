@@ -40,6 +40,7 @@ from torch_tb_profiler.views.operators.rows import operators_table
 from torch_tb_profiler.views.quality_notes import ARGUMENT_ISSUES, LINK_ISSUES, quality_notes
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.without_times import no_times
 
 
 def operators(trace: Trace, selection: Selection) -> View:
@@ -181,6 +182,8 @@ SPEC = ViewSpec(
     help="Which framework operators cost the most, on the host and on the device?",
     scope="trace",
     tables=(OPERATORS,),
+    needs_times=False,
+    is_first=lambda trace: no_times(trace) is not None,
     function=operators,
     group_bys=GROUP_BYS,
     missing_group_bys=_missing_group_bys,

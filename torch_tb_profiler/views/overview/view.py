@@ -388,6 +388,7 @@ SPEC = ViewSpec(
         GUIDANCE,
         CHECKED,
     ),
+    needs_times=False,
     function=overview,
     missing=_missing,
     has_findings=True,

@@ -149,6 +149,7 @@ SPEC = ViewSpec(
     scope="trace",
     parameters=PARAMETERS,
     tables=(TYPES, INSTANCES, ITERATIONS, SHAPES),
+    needs_times=False,
     function=shapes,
     missing=_missing,
     by_phase=True,

@@ -10,6 +10,11 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.kernels.graphs.events import graph_events
 from torch_tb_profiler.analysis.operators.call_stacks import Frame, frames_of
+from torch_tb_profiler.analysis.operators.tensor_flow import (
+    operator_tensors,
+    producers,
+    readers,
+)
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.trace.categories import Category
@@ -57,6 +62,8 @@ class SliceLinks(Struct, frozen=True):
     device_work: LinkedSlices
     forward: LinkedSlices
     backward: LinkedSlices
+    produced_by: LinkedSlices
+    read_by: LinkedSlices
 
 
 class SliceTrack(Struct, frozen=True):
@@ -166,7 +173,20 @@ def _arguments(trace: Trace, slice_id: int) -> dict[str, object]:
                     continue
                 name = key.removesuffix("_code")
                 arguments[name] = trace.text(value) if key.endswith("_code") else value
-    return arguments
+    unmodelled = trace.arguments.filter(pl.col("slice") == slice_id)
+    for key, value, text in unmodelled.select("key_code", "value", "text_code").iter_rows():
+        arguments.setdefault(trace.text(key) or "", value if text is None else trace.text(text))
+    return arguments | _tensors(trace, slice_id)
+
+
+def _tensors(trace: Trace, slice_id: int) -> dict[str, object]:
+    """The tensors that an execution trace names, as arguments."""
+    tensors = operator_tensors(trace, slice_id)
+    if tensors.is_empty():
+        return {}
+    sides = {"input_tensors": ~pl.col("is_output"), "output_tensors": pl.col("is_output")}
+    rows = {key: tensors.filter(side).drop("node", "is_output") for key, side in sides.items()}
+    return {key: frame.to_dicts() for key, frame in rows.items() if frame.height}
 
 
 def _links(trace: Trace, slice_id: int, row: dict[str, Any]) -> SliceLinks:
@@ -188,6 +208,8 @@ def _links(trace: Trace, slice_id: int, row: dict[str, Any]) -> SliceLinks:
         device_work=_linked(trace, owned),
         forward=_linked(trace, forward),
         backward=_linked(trace, backward),
+        produced_by=_linked(trace, producers(trace, slice_id)),
+        read_by=_linked(trace, readers(trace, slice_id)),
     )
 
 
