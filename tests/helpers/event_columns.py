@@ -36,6 +36,7 @@ _CATEGORIES = {
     "gpu_memset": Category.MEMSET,
     "gpu_user_annotation": Category.DEVICE_ANNOTATION,
     "cuda_sync": Category.DEVICE_SYNC,
+    "cuda_profiler_range": Category.DEVICE_OTHER,
     "overhead": Category.OVERHEAD,
     "trace": Category.SPAN,
 }

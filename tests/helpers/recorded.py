@@ -11,6 +11,7 @@ import polars as pl
 from msgspec import structs
 
 from tests.helpers.traces import Event, columns
+from torch_tb_profiler.importers.slice_arguments import ArgumentRows
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import SAMPLE_COLUMNS, EventColumns
 from torch_tb_profiler.trace.info import Capability, NotRecorded
@@ -32,17 +33,19 @@ def recorded(
     events: Iterable[Event],
     *,
     samples: Iterable[Sample] = (),
+    arguments: Iterable[tuple[int, str, float]] = (),
     side: Iterable[SideTable] = (),
     not_recorded: Mapping[Capability, str] | None = None,
     **info: Any,
 ) -> Trace:
-    """The Trace of hand-made events, with what is said beside them; ``info`` are other fields of
-    ``TraceInfo``."""
+    """The Trace of hand-made events, with what is said beside them; ``arguments`` are slice (as
+    numbered in the events), key and number, ``info`` other fields of ``TraceInfo``."""
     made = columns(events)
     reasons = tuple(NotRecorded(what, text) for what, text in (not_recorded or {}).items())
     made.info = structs.replace(made.info, not_recorded=reasons, **info)
     made.side = tuple(side)
     _add(made, [*samples])
+    _add_arguments(made, [*arguments])
     return build_trace(made)
 
 
@@ -62,6 +65,15 @@ def _add(made: EventColumns, samples: list[Sample]) -> None:
     made.tables["samples"] = {
         key: np.array(values[key], dtype) for key, dtype in SAMPLE_COLUMNS.items()
     }
+
+
+def _add_arguments(made: EventColumns, arguments: list[tuple[int, str, float]]) -> None:
+    codes = {text: code for code, text in enumerate(made.strings)}
+    rows = ArgumentRows(lambda text: codes.setdefault(text, len(codes)))
+    for row, key, value in arguments:
+        rows.add(row, key, value)
+    made.strings = [*codes]
+    made.tables["arguments"] = rows.table()
 
 
 def side_table(name: str, source: str, rows: Iterable[Mapping[str, Any]]) -> SideTable:

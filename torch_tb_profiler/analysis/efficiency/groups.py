@@ -108,7 +108,7 @@ def grouped(
     """
     keys = KEYS[group_by]
     columns = _columns(trace, peak).select("kind", "peak_type", *sums)
-    frame = columns.with_columns(pl.Series(key, _key(trace, key)) for key in keys)
+    frame = columns.with_columns(pl.Series(key, key_of_calls(trace, key)) for key in keys)
     if not mask.all():
         frame = frame.filter(pl.Series(mask))
     parts = [*keys, "kind", "peak_type"]
@@ -137,8 +137,8 @@ def _joined(fine: pl.DataFrame, keys: Sequence[str], sums: Sequence[str]) -> pl.
     )
 
 
-def _key(trace: Trace, key: str) -> Int64:
-    """Per holding call its number under a key, -1 for none."""
+def key_of_calls(trace: Trace, key: str) -> Int64:
+    """Per holding call its number under a column of :data:`KEYS`, -1 for none."""
     if key == "module":
         return _modules(trace)
     calls = holding_calls(trace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from torch_tb_profiler.views.measured_columns import OWN_SAMPLES
 from torch_tb_profiler.views.recorded import SOURCE
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -39,6 +40,43 @@ _CORES = Column(
     None,
     "cube or vector, if the recording distinguishes these cores.",
     hidden=True,
+)
+
+_MEASURED = (
+    Column(
+        "measured_gbytes_per_s",
+        "Measured GB/s",
+        "number",
+        "gb_per_s",
+        "Achieved bandwidth of the device's memory, by hardware counters: 10⁹ bytes per second, "
+        "over the measured part of Device Time. Samples count what the whole device moves; see Own "
+        "Samples.",
+    ),
+    Column(
+        "measured_ratio",
+        "Measured to Computed",
+        "number",
+        "ratio",
+        "Measured bytes divided by Bytes, over the measured part of calls whose bytes are known. "
+        "Below 1, caches served reads; above 1, data is read several times, or other kernels ran "
+        "in the same samples.",
+    ),
+    replace(
+        OWN_SAMPLES,
+        help="Share of the measured time in samples that this row's kernels fill at least half, "
+        "or in values counted of its own kernels.",
+        hidden=True,
+    ),
+    Column(
+        "measured_bytes",
+        "Measured Bytes",
+        "integer",
+        "bytes",
+        "Bytes that hardware counters saw between the device and its memory in the measured part "
+        "of Device Time.",
+        hidden=True,
+        additive=True,
+    ),
 )
 
 OPERATORS = TableSpec(
@@ -190,6 +228,7 @@ OPERATORS = TableSpec(
         ),
         _CORES,
         replace(SOURCE, hidden=True),
+        *_MEASURED,
     ),
     sort="-recoverable_us,-device_time_us",
     when_empty="The selection contains no operators with device time or known work.",

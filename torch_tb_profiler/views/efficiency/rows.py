@@ -8,6 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
+from torch_tb_profiler.analysis.efficiency.traffic import SCHEMA
 from torch_tb_profiler.analysis.operators.unattributed_work import UNKNOWN_LAUNCH
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
 from torch_tb_profiler.analysis.recording.module_tree import module_tree
@@ -18,6 +19,7 @@ from torch_tb_profiler.knowledge.peaks import PEAK_TYPES
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.efficiency.columns import OPERATORS
+from torch_tb_profiler.views.measured_columns import OWN_SAMPLES
 from torch_tb_profiler.views.null_reasons import missing_reason, needed, not_grouped
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Table
@@ -47,19 +49,31 @@ NO_KIND = "No formula for these calls."
 NO_TILE = "Needs matrix products whose kernel names contain the tile size."
 NOT_STATED = "No FLOPs were recorded for these calls."
 NO_SHAPES = "The recording contains no input shapes of operators."
+NOT_MEASURED = (
+    "Needs samples or values of the memory bandwidth in the time of these calls, and for shares of "
+    "the peak the peak bandwidth of the device (specify it with --peak bandwidth_gb_per_s=…); the "
+    "comparison needs known bytes, too."
+)
+_MEASURED = ("measured_gbytes_per_s", "measured_ratio", OWN_SAMPLES.key, "measured_bytes")
 NOT_TIMED = "No device time in the selection."
 
 
-def operators_table(trace: Trace, groups: pl.DataFrame, outside: pl.DataFrame) -> Table:
+def operators_table(
+    trace: Trace,
+    groups: pl.DataFrame,
+    traffic: pl.DataFrame | None,
+    outside: pl.DataFrame,
+) -> Table:
     """The table, in its default order.
 
     Args:
         trace: The trace.
         groups: As ``grouped`` gives them.
+        traffic: As ``grouped_traffic`` gives it, in the same order; None where nothing is measured.
         outside: Device work that no operator launched, as ``launches_outside`` gives it.
     """
     whole_ns = int(groups["time_ns"].sum()) + int(outside["device_ns"].sum())
-    frame = _rows(trace, groups, whole_ns)
+    frame = _rows(trace, groups.hstack(_traffic(groups, traffic)), whole_ns)
     if outside.height:
         frame = pl.concat((frame, _outside(trace, groups, outside, whole_ns)))
     # Equals, and all rows of a recording without devices, stand by their FLOPs.
@@ -105,8 +119,25 @@ def _rows(trace: Trace, groups: pl.DataFrame, whole_ns: int) -> pl.DataFrame:
         "stated_difference_pct": difference,
         "kind": pl.lit(None, pl.String),
         "source": pl.lit(None, pl.String),
+        "measured_gbytes_per_s": pl.when(pl.col("measured_ns") > 0).then(
+            pl.col("measured_bytes") / pl.col("measured_ns")
+        ),
+        "measured_ratio": pl.when(pl.col("computed_bytes") > 0).then(
+            pl.col("compared_bytes") / pl.col("computed_bytes")
+        ),
+        OWN_SAMPLES.key: pl.col("own_pct"),
+        "measured_bytes": pl.when(pl.col("measured_ns") > 0)
+        .then(pl.col("measured_bytes"))
+        .round()
+        .cast(pl.Int64, strict=False),
     }
     return rows.with_columns(**values).select(list(OPERATORS.polars_schema()))
+
+
+def _traffic(groups: pl.DataFrame, traffic: pl.DataFrame | None) -> pl.DataFrame:
+    if traffic is not None:
+        return traffic
+    return pl.DataFrame({key: [None] * groups.height for key in SCHEMA}, schema=SCHEMA)
 
 
 def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -221,5 +252,6 @@ def _reasons(trace: Trace, *, by_shape: bool) -> dict[str, str]:
         "tiles_pct": NO_TILE,
         **dict.fromkeys(("stated_flops", "stated_difference_pct"), NOT_STATED),
         **dict.fromkeys(of_time, no_time or NOT_TIMED),
+        **dict.fromkeys(_MEASURED, missing_reason(trace, "gpu_metrics", NOT_MEASURED)),
     }
     return reasons | (dict.fromkeys(timed, no_time) if no_time is not None else {})

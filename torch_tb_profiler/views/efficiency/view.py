@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.efficiency.groups import grouped, selected_calls
 from torch_tb_profiler.analysis.efficiency.model import model_work
 from torch_tb_profiler.analysis.efficiency.peaks import device_peaks
 from torch_tb_profiler.analysis.efficiency.roofs import roof_times
+from torch_tb_profiler.analysis.efficiency.traffic import grouped_traffic
 from torch_tb_profiler.analysis.efficiency.uncounted import uncounted_pct
 from torch_tb_profiler.analysis.operators.unattributed_work import launches_outside
 from torch_tb_profiler.analysis.selection import Selection, chosen_group_by
@@ -38,6 +39,7 @@ from torch_tb_profiler.views.efficiency.facts import (
     type_facts,
 )
 from torch_tb_profiler.views.efficiency.lower_bounds import as_lower_bounds
+from torch_tb_profiler.views.efficiency.measured import measured_facts
 from torch_tb_profiler.views.efficiency.notes import efficiency_notes
 from torch_tb_profiler.views.efficiency.recorded import (
     recorded_facts,
@@ -95,7 +97,8 @@ def _counted(trace: Trace, selection: Selection, group_by: str, peak: str | None
     mask = selected_calls(trace, selection)
     groups = grouped(trace, group_by, mask, peak)
     outside = launches_outside(trace, selection, by_stack=False)
-    operators = operators_table(trace, groups, outside)
+    traffic = grouped_traffic(trace, group_by, mask, peak)
+    operators = operators_table(trace, groups, traffic, outside)
     points = roofline_points(operators)
     peaks, model = device_peaks(trace, peak), model_work(trace, selection, mask, peak)
     roofs = roof_times(trace, peak)
@@ -103,7 +106,8 @@ def _counted(trace: Trace, selection: Selection, group_by: str, peak: str | None
         trace, mask, roofs, int(outside["device_ns"].sum()), recoverable(operators.frame)
     )
     of_model = as_lower_bounds(model_facts(trace, model, peaks), uncounted_pct(trace, selection))
-    facts = (*of_model, *coverage, *type_facts(model))
+    of_memory = measured_facts(trace, selection, peaks, peak)
+    facts = (*of_model, *coverage, *of_memory, *type_facts(model))
     plot = roofline(peaks, points)
     return View(
         tables={OPERATORS.name: operators, ROOFLINE_POINTS.name: points},
