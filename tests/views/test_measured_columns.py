@@ -12,18 +12,20 @@ import polars as pl
 import pytest
 
 from tests.helpers.recorded import Sample, recorded
-from tests.helpers.traces import call, kernel, op, step
+from tests.helpers.traces import annotation, call, frame, kernel, op, step
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.registry import import_trace
 from torch_tb_profiler.trace.build import build_trace
 from torch_tb_profiler.trace.columns import Float64
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.groups.view import groups
 from torch_tb_profiler.views.iterations.view import iterations_view
 from torch_tb_profiler.views.kernels.view import kernels
 from torch_tb_profiler.views.measured_columns import MEASURED_COLUMNS, NO_COUNTERS
 from torch_tb_profiler.views.modules.view import modules
 from torch_tb_profiler.views.operators.view import operators
 from torch_tb_profiler.views.overview.view import overview
+from torch_tb_profiler.views.phases.view import phases
 
 KEYS = [column.key for column in MEASURED_COLUMNS]
 
@@ -68,11 +70,11 @@ def test_kernels_and_operators_have_the_means_of_their_device_work(
         ]
     )
     known = inside[~np.isnan(active[inside])]
-    for frame in (
-        kernels(read, Selection()).tables["kernels"].frame,
-        operators(read, Selection()).tables["operators"].frame,
+    for table in (
+        kernels(read, Selection()).tables["kernels"],
+        operators(read, Selection()).tables["operators"],
     ):
-        row = frame.row(0, named=True)
+        row = table.frame.row(0, named=True)
         assert row["sm_active_pct"] == pytest.approx(active[known].mean())
         assert row["dram_bandwidth_pct"] == pytest.approx(bandwidth[known].mean())
         assert row["counter_coverage_pct"] == pytest.approx(100 * len(known) / len(inside))
@@ -87,8 +89,8 @@ def test_iterations_have_means_and_energy(cuspy: Path, read: Trace) -> None:
         (event["ts"], event["args"][""]) for event in events(cuspy) if event["name"] == "Power (W)"
     ]
     at, watts = np.array(power).T
-    frame = iterations_view(read, Selection()).tables["iterations"].frame
-    for row in frame.iter_rows(named=True):
+    table = iterations_view(read, Selection()).tables["iterations"]
+    for row in table.frame.iter_rows(named=True):
         start, end = row["start_us"], row["start_us"] + row["duration_us"]
         assert row["sm_active_pct"] == pytest.approx(np.nanmean(active[int(start) : int(end)]))
         inside = (at >= start) & (at <= end)
@@ -131,8 +133,8 @@ def test_a_selection_counts_what_it_holds() -> None:
     trace = recorded(events, samples=samples)
 
     def of_gemm(selection: Selection) -> Any:
-        frame = kernels(trace, selection).tables["kernels"].frame
-        return frame.filter(pl.col("name") == "gemm")["sm_active_pct"][0]
+        rows = kernels(trace, selection).tables["kernels"].frame
+        return rows.filter(pl.col("name") == "gemm")["sm_active_pct"][0]
 
     assert of_gemm(Selection()) == pytest.approx(70)
     assert of_gemm(Selection(steps="0")) == pytest.approx(90)
@@ -151,3 +153,39 @@ def test_without_counters_columns_are_empty_with_a_reason() -> None:
     assert steps.frame["energy_j"].null_count() == steps.frame.height
     assert "power" in steps.null_reasons["energy_j"]
     assert modules(trace, Selection()).tables["modules"].frame.height == 0
+
+
+def test_modules_and_groups_have_what_is_below_them() -> None:
+    events = [
+        step(0, 0, 500),
+        frame("nn.Module: Net_0", 5, 90, python_id=1, module=0),
+        frame("nn.Module: Linear_0", 8, 45, python_id=2, parent=1, module=1),
+        frame("nn.Module: Add_0", 55, 30, python_id=3, parent=1, module=2),
+        *PLANTED[2:],
+    ]
+    trace = recorded(events, samples=SAMPLES)
+    expected = {"Net_0": 50, "Net_0/Linear_0": 90, "Net_0/Add_0": 10}
+    for view, table in (
+        (modules(trace, Selection()), "modules"),
+        (groups(trace, Selection()), "groups"),
+    ):
+        frame_of = view.tables[table].frame
+        assert dict(frame_of.select("path", "sm_active_pct").rows()) == expected, table
+        samples = dict(frame_of.select("path", "counter_samples").rows())
+        assert samples == {"Net_0": 4, "Net_0/Linear_0": 2, "Net_0/Add_0": 2}, table
+
+
+def test_work_outside_of_modules_is_in_no_module() -> None:
+    events = [frame("nn.Module: Net_0", 5, 45, python_id=1, module=0), *PLANTED[2:]]
+    table = modules(recorded(events, samples=SAMPLES), Selection()).tables["modules"]
+    active = dict(table.frame.select("kind", "sm_active_pct").rows())
+    assert active["module"] == 90
+    assert active["outside"] is None
+
+
+def test_phases_have_the_work_that_they_launched() -> None:
+    events = [*PLANTED, annotation("forward", 8, 45), annotation("backward", 55, 30)]
+    frame_of = phases(recorded(events, samples=SAMPLES), Selection()).tables["phases"].frame
+    active = dict(frame_of.select("phase", "sm_active_pct").rows())
+    assert (active["step"], active["forward"], active["backward"]) == (50, 90, 10)
+    assert active["dataloader"] is None

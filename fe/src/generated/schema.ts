@@ -764,7 +764,7 @@ export const VIEWS = {
     groupBys: [],
     parameters: ["domain"],
     tables: {
-      "phases": ["phase", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "gpu_busy_us"],
+      "phases": ["phase", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "gpu_busy_us", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
       "step_trace": ["step", "interval_us", "forward_us", "backward_us", "communication_us", "communication_hidden_us", "communication_exposed_us", "tail_us", "total_us", "communication_tail_us", "interval_pct", "forward_pct", "backward_pct", "communication_hidden_pct", "communication_exposed_pct", "tail_pct", "communication_tail_pct"],
       "event_types": ["type", "side", "calls", "time_us", "pct"],
       "memory_operations": ["name", "host_call", "calls", "cpu_total_us", "cpu_mean_us", "cpu_max_us", "cpu_min_us", "cpu_pct", "gpu_total_us", "gpu_mean_us", "gpu_max_us", "gpu_min_us", "gpu_pct", "bytes", "bandwidth_gbps"],
@@ -943,8 +943,8 @@ export const VIEWS = {
     groupBys: ["modules", "ranges", "call_stacks"],
     parameters: ["domain"],
     tables: {
-      "groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "communication_us", "name", "calls", "iterations", "gpu_pct", "kind", "equal_siblings"],
-      "folded_groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "communication_us", "name", "calls", "iterations", "gpu_pct", "kind", "members", "member_mean_us", "member_min_us", "member_max_us", "odd_one", "odd_one_pct"],
+      "groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "communication_us", "name", "calls", "iterations", "gpu_pct", "kind", "equal_siblings", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
+      "folded_groups": ["path", "parent", "operator_calls", "tensor_core_eligible_operators", "tensor_core_using_operators", "cpu_total_us", "cpu_mean_us", "cpu_min_us", "cpu_max_us", "gpu_total_us", "gpu_mean_us", "gpu_min_us", "gpu_max_us", "cpu_overhead_total_us", "cpu_overhead_mean_us", "cpu_overhead_min_us", "cpu_overhead_max_us", "gpu_idle_total_us", "gpu_idle_mean_us", "gpu_idle_min_us", "gpu_idle_max_us", "communication_us", "name", "calls", "iterations", "gpu_pct", "kind", "members", "member_mean_us", "member_min_us", "member_max_us", "odd_one", "odd_one_pct", "sm_active_pct", "dram_bandwidth_pct", "tensor_active_pct", "measured_occupancy_pct", "own_samples_pct", "counter_samples", "counter_coverage_pct"],
       "group_flame": ["path", "parent", "name", "depth", "host_left_us", "host_width_us", "device_left_us", "device_width_us"],
       "hierarchies": ["hierarchy", "domain", "calls", "shown"],
     },
@@ -1278,6 +1278,13 @@ export interface PhasesPhasesRow {
   gpu_min_us: number | null;
   gpu_pct: number | null;
   gpu_busy_us: number | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface PhasesStepTraceRow {
@@ -2342,6 +2349,13 @@ export interface GroupsGroupsRow {
   gpu_pct: number | null;
   kind: string | null;
   equal_siblings: number | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface GroupsFoldedGroupsRow {
@@ -2378,6 +2392,13 @@ export interface GroupsFoldedGroupsRow {
   member_max_us: number | null;
   odd_one: string | null;
   odd_one_pct: number | null;
+  sm_active_pct: number | null;
+  dram_bandwidth_pct: number | null;
+  tensor_active_pct: number | null;
+  measured_occupancy_pct: number | null;
+  own_samples_pct: number | null;
+  counter_samples: number | null;
+  counter_coverage_pct: number | null;
 }
 
 export interface GroupsGroupFlameRow {

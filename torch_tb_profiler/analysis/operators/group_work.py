@@ -51,7 +51,7 @@ def work_of_groups(
     group_of_call = np.full(len(tree.slice), -1, np.int64)
     group_of_call[members.explode(empty_as_null=False).to_numpy()] = number
     rows = np.flatnonzero(device_work_mask(trace, selection) & (tree.owner >= 0))
-    return _climb(rows, tree.owner[rows], tree.parent, group_of_call)
+    return climb(rows, tree.owner[rows], tree.parent, group_of_call)
 
 
 def work_of_modules(trace: Trace, selection: Selection, tree: ModuleTree) -> GroupWork:
@@ -65,16 +65,16 @@ def work_of_modules(trace: Trace, selection: Selection, tree: ModuleTree) -> Gro
     is_selected = slice_mask(trace, selection)[tree.slice[tree.call]]
     node_of_call = np.where(is_selected, tree.node, -1)
     rows = np.flatnonzero(occurrence >= 0)
-    return _climb(rows, occurrence[rows], tree.parent, node_of_call)
+    return climb(rows, occurrence[rows], tree.parent, node_of_call)
 
 
-def _climb(rows: Int64, call: Int64, parent: Int64, group_of_call: Int64) -> GroupWork:
-    """Every row with the group of each call around it, each pair once.
+def climb(rows: Int64, call: Int64, parent: Int64, group_of_call: Int64) -> GroupWork:
+    """Every row with the group of each call (or node of a tree) around it, each pair once.
 
     Args:
         rows: Rows of device work.
         call: The innermost call around each.
-        parent: Per call the one around it, -1 for none.
+        parent: Per call the one around it, negative for none.
         group_of_call: Its group, -1 for none.
     """
     count = int(group_of_call.max(initial=-1)) + 1

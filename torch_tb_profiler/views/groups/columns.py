@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.operators.hierarchies.times import MEASURES
 from torch_tb_profiler.views.flame_bars import flame_columns
+from torch_tb_profiler.views.measured_columns import MEASURED_COLUMNS
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 FIGURES = ("total", "mean", "min", "max")
@@ -118,6 +119,7 @@ GROUPS = TableSpec(
             "Number of siblings with the same class and the same structure below, including "
             "itself.",
         ),
+        *MEASURED_COLUMNS,
     ),
     tree=("path", "parent"),
     two_sided=True,
@@ -162,6 +164,7 @@ FOLDED = TableSpec(
             "pct",
             "Difference of that member's time from the median of the others; negative: faster.",
         ),
+        *(replace(column, hidden=True) for column in MEASURED_COLUMNS),
     ),
     tree=("path", "parent"),
     is_summary=True,

@@ -7,7 +7,10 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
+from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
+from torch_tb_profiler.analysis.measured.work import has_measured_work
+from torch_tb_profiler.analysis.operators.group_work import GroupWork, climb
 from torch_tb_profiler.analysis.operators.hierarchies.hierarchy import Hierarchy
 from torch_tb_profiler.analysis.operators.hierarchies.operators import (
     OperatorCounts,
@@ -30,6 +33,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US, microseconds
 from torch_tb_profiler.views.groups.columns import FIGURES, FOLDED, GROUPS
 from torch_tb_profiler.views.groups.figures import figures, totals_ns
+from torch_tb_profiler.views.measured_columns import measured_columns, measured_reasons
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table, TableSpec
 from torch_tb_profiler.views.shares import of_whole
@@ -52,6 +56,9 @@ class Measures(Struct, frozen=True, eq=False):
         counts: Operators of its nodes.
         calls: Calls of its nodes.
         busy_ns: Time in which any device work of the iterations ran.
+        trace: The trace.
+        work: Device work of the iterations, and the node that each is of; none where counters
+            measured nothing.
         unknown: Column → why this recording says nothing about it.
     """
 
@@ -60,6 +67,8 @@ class Measures(Struct, frozen=True, eq=False):
     counts: OperatorCounts
     calls: Int64
     busy_ns: int
+    trace: Trace
+    work: GroupWork
     unknown: dict[str, str]
 
     @property
@@ -97,8 +106,18 @@ def measures(trace: Trace, timed: TimedHierarchy, selection: Selection) -> Measu
         operator_counts(trace, hierarchy, selection, times.windows),
         np.bincount(node, minlength=hierarchy.nodes.count),
         _busy_ns(trace, selection, times),
+        trace,
+        _work(trace, selection, hierarchy, times),
         _unknown(trace),
     )
+
+
+def _work(trace: Trace, selection: Selection, hierarchy: Hierarchy, times: NodeTimes) -> GroupWork:
+    iteration = np.append(times.windows.of_step, -1)[device_work_steps(trace)]
+    node = gather(hierarchy.call_node, hierarchy.work_call)
+    counted = device_work_mask(trace, selection) & (iteration >= 0) & (node >= 0)
+    rows = np.flatnonzero(counted & has_measured_work(trace))
+    return GroupWork(rows, node[rows])
 
 
 def _busy_ns(trace: Trace, selection: Selection, times: NodeTimes) -> int:
@@ -185,6 +204,8 @@ def _frame(measures: Measures, of_node: Int64, count: int) -> pl.DataFrame:
             pl.Series(totals_ns(measures.times.measures["gpu"], of_node, count)), measures.busy_ns
         ),
     )
+    work = climb(measures.work.rows, measures.work.group, hierarchy.nodes.parent, of_node)
+    frame = frame.hstack(measured_columns(measures.trace, *work, count))
     of_host = [f"{key}_{figure}_us" for key in ("cpu", "cpu_overhead") for figure in FIGURES]
     on_host = pl.Series(~_without_range(hierarchy, of_node, count))
     return frame.with_columns(pl.when(on_host).then(pl.col(key)).alias(key) for key in of_host)
@@ -239,5 +260,5 @@ def _table(spec: TableSpec, frame: pl.DataFrame, measures: Measures) -> Table:
         pl.lit(None, spec.polars_schema()[key]).alias(key) for key in measures.unknown
     ).select(list(spec.polars_schema()))
     of_host = {f"{key}_{f}_us": NO_RANGE for key in ("cpu", "cpu_overhead") for f in FIGURES}
-    reasons = of_host | {"gpu_pct": NO_GPU} | measures.unknown
+    reasons = of_host | {"gpu_pct": NO_GPU} | measured_reasons(measures.trace) | measures.unknown
     return Table(spec, frame, needed(frame, reasons))

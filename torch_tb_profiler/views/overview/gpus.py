@@ -261,7 +261,7 @@ def gpu_facts(trace: Trace, selection: Selection, table: Table) -> tuple[Fact, .
             reason=None if row[column.key] is not None else reasons[row["gpu"]][column.key],
         )
         for row in table.frame.iter_rows(named=True)
-        for column in (*_UTILIZATIONS, SM_EFFICIENCY, OCCUPANCY, *SHARES, *_measured_of(row))
+        for column in (*_UTILIZATIONS, SM_EFFICIENCY, *_measured_of(row), OCCUPANCY, *SHARES)
     )
 
 

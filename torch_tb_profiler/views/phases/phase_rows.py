@@ -22,6 +22,11 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.call_times import call_columns, side_keys, time_reasons, with_times
+from torch_tb_profiler.views.measured_columns import (
+    MEASURED_COLUMNS,
+    measured_columns,
+    measured_reasons,
+)
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -55,6 +60,7 @@ PHASES = TableSpec(
             "Time in which at least one kernel, copy or memset launched in the phase ran; summed "
             "over GPUs.",
         ),
+        *MEASURED_COLUMNS,
     ),
 )
 
@@ -103,8 +109,18 @@ def phases_table(
     filled = with_times(frame, int(length.sum()), int(device.total_ns[-1])).with_columns(
         microseconds(frame["gpu_busy_ns"]).alias("gpu_busy_us")
     )
+    filled = filled.hstack(_measured(trace, work))
     shown = filled.select(list(PHASES.polars_schema()))
-    return Table(PHASES, shown, needed(shown, _reasons(trace, steps, unknown)))
+    reasons = _reasons(trace, steps, unknown) | measured_reasons(trace)
+    return Table(PHASES, shown, needed(shown, reasons))
+
+
+def _measured(trace: Trace, work: PhaseWork) -> pl.DataFrame:
+    """What counters measured of the device work of the steps and of each phase."""
+    known = np.flatnonzero(work.phase >= 0)
+    rows = np.concatenate((work.row, work.row[known]))
+    group = np.concatenate((np.zeros_like(work.row), work.phase[known].astype(np.int64) + 1))
+    return measured_columns(trace, rows, group, len(Phase) + 1)
 
 
 _FIGURES = ("total", "mean", "max", "min")

@@ -15,6 +15,11 @@ const PERFORMANCE = [
   "matrix_units_busy_pct",
   "gpu_utilization_mean_pct",
   "gpu_utilization_used_mean_pct",
+  "energy_per_step_j",
+  "energy_per_token_j",
+  "energy_per_sample_j",
+  "energy_j",
+  "mean_power_w",
   "kernel_calls",
   "event_count",
 ];
