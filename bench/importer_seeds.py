@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from importer_damages import SQLITE, Recording  # noqa: E402
 
-from tests.helpers import chakra, nsys, recorder, rocprof_files, xplane  # noqa: E402
+from tests.helpers import chakra, nsys, proton, recorder, rocprof_files, xplane  # noqa: E402
 
 ROWS = 25
 """Of each table or file so many are left."""
@@ -73,6 +73,10 @@ def _protobufs() -> Iterator[Recording]:
         data = path.read_bytes()
         yield _file("paddle", path.name, data[:MAX_PROTOBUF_BYTES])
         yield _file("paddle", path.name, data[:500] + data[-MAX_PROTOBUF_BYTES:])
+    profile = proton.decode()
+    yield _file("proton", "decode.hatchet", proton.as_json(profile))
+    yield _file("proton", "decode.hatchet_msgpack", proton.as_msgpack(profile))
+    yield _file("proton", "streams.chrome_trace", proton.streams())
     for name, data in (("tpu", xplane.tpu_file()), ("gpu", xplane.gpu_file())):
         yield _file("xplane", f"{name}.xplane.pb", data)
         yield _file("xplane", f"{name}.xplane.pb.gz", gzip.compress(data))

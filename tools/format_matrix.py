@@ -34,6 +34,8 @@ SAMPLES: dict[str, str] = {
     "XPlane": "tests/data/jax_cpu.xplane.pb.gz",
     "rocprofv3": "rocm/908_results.json.gz",
     "rocmProfileData": "rocm/matmul_result.rpd",
+    "Proton tree": "tests/data/proton/decode.hatchet",
+    "Proton Chrome": "tests/data/proton/streams.chrome_trace",
     "Nsight Systems": "nsight/real/nsysai_h100x2_mfu_before_s3.25.0.sqlite",
     "Paddle JSON": "paddle_3.3.1/oracle/w2.paddle_trace.json",
     "Paddle protobuf": "paddle_3.3.1/oracle/w2.paddle_trace.pb",

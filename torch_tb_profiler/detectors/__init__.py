@@ -41,6 +41,7 @@ from torch_tb_profiler.once import once
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Note, TableSpec
+from torch_tb_profiler.views.sums_alone import no_moments
 
 
 class Detector(Protocol):
@@ -139,6 +140,9 @@ def _report_of_whole(trace: Trace) -> AdviceReport:
 
 def _report(trace: Trace, selection: Selection) -> AdviceReport:
     context, checks = Context(trace, selection), codes_of_scope(TRACE)
+    reason = no_moments(trace)
+    if reason is not None:
+        return AdviceReport((), checks_table(checks, (), lambda _: reason, context.terms))
     if context.step_ns <= 0:
         without_time = recorded_time.recorded_time(trace) if trace.slices.is_empty() else None
         recorded = without_time or snapshot_memory.snapshot_memory(trace)

@@ -194,7 +194,7 @@ Capability = Literal[
     "launches", "communication", "collective_sizes", "graph_kernels", "device_properties",
     "counters", "flops", "steps", "ranges", "gpu_metrics",
     "throughput", "host_samples", "gpu_samples", "data_loading", "loader_stages",
-    "loader_queues", "settings", "times",
+    "loader_queues", "settings", "times", "moments",
 ]  # fmt: skip
 """What a recording may or may not contain, as named by :class:`NotRecorded`."""
 

@@ -17,6 +17,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 _LAUNCHING = re.compile(r"launch|memcpy|memset|memcopy|copy|fill|enqueue|submit", re.IGNORECASE)
 """Names of host calls that put work on a device, of every vendor."""
 
+_STATED = (Category.OPERATOR, Category.ANNOTATION)
 _GRAPH = re.compile(r"graph|command_?buffer", re.IGNORECASE)
 """Names of host calls that launch many kernels at once."""
 
@@ -104,13 +105,13 @@ def _membership_mask(slices: OrderedSlices, explicit: Int64) -> Bools:
 
 
 def _names_its_operator(slices: OrderedSlices, work: Int64) -> Bools:
-    """Work whose operator the format states and that has no correlation id: its host launches
-    whole programs, and no single launch is missing."""
+    """Work whose operator or range the format states and that has no correlation id: such formats
+    have no launches, so that none is missing."""
     if slices.owner is None:
         return np.zeros(len(work), np.bool_)
     owner = slices.owner[work]
-    is_operator = (owner >= 0) & (slices.category[owner] == Category.OPERATOR)
-    names_it: Bools = is_operator & (slices.correlation[work] == ABSENT)
+    is_stated = (owner >= 0) & np.isin(slices.category[owner], _STATED)
+    names_it: Bools = is_stated & (slices.correlation[work] == ABSENT)
     return names_it
 
 

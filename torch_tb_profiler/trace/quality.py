@@ -120,6 +120,8 @@ ISSUE_TEXTS: dict[str, str] = {
     "graph_kernels_at_creation": "Kernels of replayed CUDA graphs belong to the operators and "
     "ranges in which their graph was created; ranges around its launches get none of their time.",
     "graph_without_time": "Launches of CUDA graphs whose time is not recorded were left out.",
+    "calls_merged": "Kernels with more calls than are shown: Calls are too few and Mean is too "
+    "long; Total is right.",
     "xplane_sums": "Events that are a number of occurrences without times were left out.",
     "xplane_errors": "The recorder noted errors while it wrote the profile: parts may be missing.",
     "xplane_warnings": "The recorder noted warnings while it wrote the profile.",

@@ -60,6 +60,8 @@ class ViewSpec(Struct, frozen=True):
             ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
             memory.
         leading_facts: Keys of the facts that reports show before everything else.
+        needs_moments: Whether it is about single calls or when they ran. Of a recording of sums
+            (a tree of Proton) it then has nothing (``views.sums_alone``).
         on_pages: False for another layout of the values of other views: the pages do not list it,
             and ``report --view all`` leaves it out.
         by_phase: Whether a phase narrows it (by the masks of ``analysis.selection``); views of time
@@ -97,6 +99,7 @@ class ViewSpec(Struct, frozen=True):
     missing: Callable[[Trace], str | None] = lambda _trace: None
     reads_summaries: bool = False
     leading_facts: tuple[str, ...] = ()
+    needs_moments: bool = True
     on_pages: bool = True
     by_phase: bool = False
     needs_times: bool = True

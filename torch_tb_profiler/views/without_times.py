@@ -17,6 +17,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import in_default_order
 from torch_tb_profiler.views.schema import Column, Fact, Table, Unit, View
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.sums_alone import no_moments, unavailable
 
 TIME_UNITS: tuple[Unit, ...] = ("us", "ns", "gb_per_s", "per_s")
 
@@ -44,16 +45,16 @@ def no_times(trace: Trace) -> str | None:
 def missing_of(spec: ViewSpec, trace: Trace) -> str | None:
     """Why a view has nothing to show of a trace; None where it has."""
     reason = no_times(trace) if spec.needs_times else None
-    return spec.missing(trace) if reason is None else reason
+    return reason or unavailable(spec, trace) or spec.missing(trace)
 
 
 def check_time_range(trace: Trace, selection: Selection) -> None:
-    """Refuse a range of time in a recording without times.
+    """Refuse a range of time in a recording without times, or with sums alone.
 
     Raises:
         SelectionError: a range is selected, and there are no times.
     """
-    reason = no_times(trace)
+    reason = no_times(trace) or no_moments(trace)
     if reason is not None and (selection.start_ns, selection.end_ns) != (None, None):
         raise SelectionError(f"start_us, end_us: {reason}")
 

@@ -22,7 +22,7 @@ def stream(number: int, count: int = 40, **header: Any) -> dict[str, Any]:
     """An object as Proton writes it: one stream, keys in order of the alphabet, no process."""
     events = [
         {
-            "args": {"call_stack": ["ROOT", "scope", f"k{at % 3}"]},
+            "args": {"call_stack": ["scope", f"k{at % 3}"]},
             "cat": "kernel", "dur": 1.5 + number, "name": f"k{at % 3}", "ph": "X",
             "tid": number, "ts": at * 10.0,
         }

@@ -22,10 +22,10 @@ from torch_tb_profiler.trace.model import Trace
 RANGE_CATEGORIES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER)
 """Ranges around work; steps are iterations, not ranges."""
 
-_OF_DEVICES = "xla/"
-"""Prefix of raw categories of ranges that devices state: scopes of their work."""
+_OF_DEVICES = ("xla/", "proton/")
+"""Prefixes of raw categories of ranges that device work states itself: its scopes."""
 
-_DOMAIN_PREFIXES = ("nvtx/", "mstx/", "roctx/", _OF_DEVICES)
+_DOMAIN_PREFIXES = ("nvtx/", "mstx/", "roctx/", *_OF_DEVICES)
 """Prefixes of raw categories of ranges in formats that record domains; the rest is the domain."""
 
 DEFAULT = "default"

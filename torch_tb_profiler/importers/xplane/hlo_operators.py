@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from torch_tb_profiler.importers.scope_ranges import MAX_SCOPES, scope_ranges
 from torch_tb_profiler.importers.xplane.device_rows import LineWork
 from torch_tb_profiler.importers.xplane.rows import TraceRows
 from torch_tb_profiler.trace.categories import Category
@@ -19,9 +20,6 @@ OPERATOR_CATEGORY = "hlo"
 SCOPE_CATEGORY = "xla/name scope"
 """Raw categories of operators without an HLO category, and of scopes; the prefix makes the rest the
 domain of the ranges."""
-
-MAX_SCOPES = 32
-"""Levels of scopes that are read of a path."""
 
 
 def scope_names(path: str) -> list[str]:
@@ -75,38 +73,19 @@ def _constant(rows: TraceRows, text: str, count: int) -> Int32:
 
 
 def _add_scopes(work: LineWork, runs: Int64, track: int, rows: TraceRows) -> None:
-    """Add the ranges of scopes, level by level."""
-    levels = _levels(work.path, rows)
-    latest = np.maximum.accumulate(work.end_ns) if work.row.size else work.end_ns
-    is_new = np.ones(work.row.size, np.bool_)
-    is_new[1:] = runs[1:] != runs[:-1]
-    for level in range(levels.shape[1]):
-        codes = levels[:, level]
-        is_new[1:] |= codes[1:] != codes[:-1]
-        first = np.flatnonzero(is_new)
-        last = np.append(first[1:], codes.size) - 1
-        has_scope = codes[first] >= 0
-        first, last = first[has_scope], last[has_scope]
-        if not first.size:
-            return
-        start = work.start_ns[first]
-        rows.add_slices(
-            {
-                "category": np.full(first.size, Category.ANNOTATION, np.int8),
-                "raw_category_code": _constant(rows, SCOPE_CATEGORY, first.size),
-                "name_code": codes[first],
-                "track": np.full(first.size, track, np.int32),
-                "start_ns": start,
-                "dur_ns": np.maximum(_clipped(latest[last], work.start_ns, last) - start, 0),
-            }
-        )
-
-
-def _clipped(end_ns: Int64, start_ns: Int64, last: Int64) -> Int64:
-    """Ends that are not after the start of the next work, so that ranges do not cross."""
-    following = np.append(start_ns, np.iinfo(np.int64).max)[last + 1]
-    clipped: Int64 = np.minimum(end_ns, following)
-    return clipped
+    """Add the ranges of scopes."""
+    ranges = scope_ranges(_levels(work.path, rows), work.start_ns, work.end_ns, runs)
+    count = ranges.code.size
+    rows.add_slices(
+        {
+            "category": np.full(count, Category.ANNOTATION, np.int8),
+            "raw_category_code": _constant(rows, SCOPE_CATEGORY, count),
+            "name_code": ranges.code,
+            "track": np.full(count, track, np.int32),
+            "start_ns": ranges.start_ns,
+            "dur_ns": ranges.dur_ns,
+        }
+    )
 
 
 def _levels(path: Int32, rows: TraceRows) -> Int32:

@@ -55,6 +55,7 @@ from torch_tb_profiler.views.parameters import given_values
 from torch_tb_profiler.views.querying import complete, query
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import RunView, TraceView, ViewSpec
+from torch_tb_profiler.views.sums_alone import sums_alone
 from torch_tb_profiler.views.without_times import check_time_range, no_times, without_times
 
 MANY_SLICES = 50_000
@@ -169,6 +170,7 @@ def trace_view(
         phase_notes + cut_notes(trace),
     )
     view = without_times(trace, replace(view, answer=spec.answer(view)))
+    view = sums_alone(trace, view)
     return localize_device_terms({"": trace}, view)
 
 

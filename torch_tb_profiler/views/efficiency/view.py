@@ -166,6 +166,7 @@ SPEC = ViewSpec(
     function=efficiency,
     group_bys=GROUP_BYS,
     missing=_missing,
+    needs_moments=False,
     leading_facts=(
         "mfu_pct",
         "mfu_min_pct",

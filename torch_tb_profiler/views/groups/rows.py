@@ -20,6 +20,7 @@ from torch_tb_profiler.analysis.operators.hierarchies.timed import TimedHierarch
 from torch_tb_profiler.analysis.operators.hierarchies.times import NodeTimes, node_times
 from torch_tb_profiler.analysis.operators.hierarchies.twins import Folded, outlier
 from torch_tb_profiler.analysis.recording.missing_reasons import no_device_time
+from torch_tb_profiler.analysis.recording.range_domains import ranges_of_devices
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import (
     device_work_mask,
@@ -42,6 +43,7 @@ MAX_ROWS = 5000
 """Of larger trees the rows with most time are shown, with all rows above them."""
 
 NO_API = "The recording holds no device API calls, so their part of the CPU time is unknown."
+OF_DEVICES = "These are scopes that device work states: it does not say when the host was in them."
 NO_RANGE = "The launch of this work was not recorded."
 NO_GPU = "No device work ran in the iterations."
 NO_ODD_ONE = "Fewer than three members ran, or all took the same time."
@@ -108,7 +110,7 @@ def measures(trace: Trace, timed: TimedHierarchy, selection: Selection) -> Measu
         _busy_ns(trace, selection, times),
         trace,
         _work(trace, selection, hierarchy, times),
-        _unknown(trace),
+        _unknown(trace, slices),
     )
 
 
@@ -128,11 +130,13 @@ def _busy_ns(trace: Trace, selection: Selection, times: NodeTimes) -> int:
     return int(union_lengths(iteration, start, start + work["dur_ns"].to_numpy(), count).sum())
 
 
-def _unknown(trace: Trace) -> dict[str, str]:
+def _unknown(trace: Trace, ranges: Int64) -> dict[str, str]:
     unknown: dict[str, str] = {}
+    if len(ranges) and ranges_of_devices(trace)[ranges].all():
+        unknown = {f"cpu_{figure}_us": OF_DEVICES for figure in FIGURES}
     no_time = no_device_time(trace)
     if no_time is not None:
-        unknown = {
+        unknown |= {
             f"{key}_{figure}_us": no_time for key in ("gpu", "gpu_idle") for figure in FIGURES
         }
         other = ("gpu_pct", "communication_us", "tensor_core_using_operators")

@@ -239,6 +239,7 @@ SPEC = ViewSpec(
     function=groups,
     group_bys=KINDS,
     missing=_missing,
+    needs_moments=False,
     leading_facts=("gpu_time_outside_pct",),
     answer=answer,
 )

@@ -165,6 +165,7 @@ SPEC = ViewSpec(
     function=kernels,
     group_bys=GROUP_BYS,
     missing=_missing,
+    needs_moments=False,
     by_phase=True,
     answer=answer,
 )

@@ -391,5 +391,6 @@ SPEC = ViewSpec(
     needs_times=False,
     function=overview,
     missing=_missing,
+    needs_moments=False,
     has_findings=True,
 )

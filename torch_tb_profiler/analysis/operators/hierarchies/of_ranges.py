@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.operators.hierarchies.of_slices import slices_hi
 from torch_tb_profiler.analysis.recording.range_domains import (
     has_recorded_domain,
     range_ids,
+    ranges_of_devices,
     resolve_domains,
 )
 from torch_tb_profiler.trace.columns import Int64
@@ -23,11 +24,14 @@ from torch_tb_profiler.trace.model import Trace
 
 @per_trace
 def domains_of_ranges(trace: Trace) -> dict[str, Int64]:
-    """The domains of a trace with the slices of each, ranges of the program first; made once."""
+    """The domains of a trace with the slices of each, made once: first those of scopes that device
+    work states, which have all its time, then ranges of the program."""
     ids = range_ids(trace)
     names, number = resolve_domains(trace, ids)
     ids_by_domain = {name: ids[number == domain] for domain, name in enumerate(names)}
-    return {name: of_domain for name, of_domain in ids_by_domain.items() if len(of_domain)}
+    present = {name: of_domain for name, of_domain in ids_by_domain.items() if len(of_domain)}
+    of_devices = ranges_of_devices(trace)
+    return dict(sorted(present.items(), key=lambda each: not of_devices[each[1]].all()))
 
 
 def ranges_hierarchy(trace: Trace, domain: str) -> Hierarchy:
