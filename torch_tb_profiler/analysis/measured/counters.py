@@ -21,9 +21,13 @@ from torch_tb_profiler.analysis.recording.samples import (
     series_order,
 )
 from torch_tb_profiler.knowledge.device_counters import CounterMeaning, counter_meaning
+from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.counter_names import split_unit
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+
+MAX_VALUE = 1e18
+"""More than anything counts in a second: such a value is damage and would spoil every sum."""
 
 _SOURCE = re.compile(r"(?:GPU|NPU|XPU|MTIA|HPU)\s*(\d+)")
 _SERIES = ("track", "name_code", "series_code")
@@ -126,7 +130,16 @@ def counter_name(trace: Trace, name_code: int, series_code: int) -> str:
 
 
 def _scaled(series: SampleSeries, meaning: CounterMeaning) -> SampleSeries:
+    """The series in the unit of its meaning, without values that nothing can have."""
     value = series.value if meaning.scale == 1 else series.value * meaning.scale
+    rows: Int64 | slice = slice(None)
+    if np.abs(value).max(initial=0) > MAX_VALUE:
+        rows = np.flatnonzero(np.abs(value) <= MAX_VALUE)
     return SampleSeries(
-        series.source, series.metric, meaning.unit, series.time_ns, value, series.interval_ns
+        series.source,
+        series.metric,
+        meaning.unit,
+        series.time_ns[rows],
+        value[rows],
+        None if series.interval_ns is None else series.interval_ns[rows],
     )

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import indices
+from torch_tb_profiler.analysis.measured.counters import MAX_VALUE
 from torch_tb_profiler.analysis.measured.signals import Signal
 from torch_tb_profiler.knowledge.device_counters import CounterMeaning, counter_meaning
 from torch_tb_profiler.trace.categories import Category
@@ -65,7 +66,7 @@ def range_signals(trace: Trace) -> dict[tuple[int, str], Signal]:
 
 def _by_meaning(trace: Trace) -> list[tuple[CounterMeaning, pl.DataFrame]]:
     """The numbers of each known counter, preferred names first."""
-    numbers = trace.arguments.filter(pl.col("value").is_finite())
+    numbers = trace.arguments.filter(pl.col("value").abs() <= MAX_VALUE)
     parts = []
     for (code,), rows in numbers.partition_by("key_code", as_dict=True).items():
         meaning = counter_meaning(*split_unit(trace.text(int(code)) or ""))

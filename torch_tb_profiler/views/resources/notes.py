@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from torch_tb_profiler.analysis.measured.counters import device_counters
 from torch_tb_profiler.analysis.recording.samples import MAX_SERIES, SampleSeries, samples
 from torch_tb_profiler.knowledge.resources import DEVICES, HOST, source_kind
 from torch_tb_profiler.trace.info import Capability
@@ -12,6 +13,9 @@ from torch_tb_profiler.views.null_reasons import missing_reason, recorded_reason
 from torch_tb_profiler.views.schema import Note
 
 NOTHING = "The recording holds no samples of the host or devices, and no utilization counters."
+MAX_NAMES = 5
+"""Names of unknown counters in the note."""
+
 SAMPLED: dict[Capability, tuple[str, str]] = {
     "host_samples": (HOST, "host and processes"),
     "gpu_samples": (DEVICES, "GPUs"),
@@ -50,3 +54,16 @@ def series_left_out(trace: Trace) -> list[Note]:
         return []
     text = f"{count:,} metrics are not shown: the recording has more than {MAX_SERIES}."
     return [Note("quality", "samples_left_out", "info", text, {"count": count})]
+
+
+def unknown_counters(trace: Trace) -> list[Note]:
+    """That counters of devices have names of no known meaning."""
+    names = {each.meaning.name for each in device_counters(trace) if each.role is None}
+    if not names:
+        return []
+    shown = ", ".join(sorted(names)[:MAX_NAMES]) + (", …" if len(names) > MAX_NAMES else "")
+    text = (
+        f"{len(names):,} counters of devices have names whose meaning is not known ({shown}): they "
+        "are shown as recorded and take part in no other figure."
+    )
+    return [Note("quality", "unknown_counters", "info", text, {"count": len(names)})]

@@ -31,7 +31,12 @@ from torch_tb_profiler.views.resources.measured import (
     means_of_recorder,
     measured,
 )
-from torch_tb_profiler.views.resources.notes import not_sampled, nothing_reason, series_left_out
+from torch_tb_profiler.views.resources.notes import (
+    not_sampled,
+    nothing_reason,
+    series_left_out,
+    unknown_counters,
+)
 from torch_tb_profiler.views.resources.panels import panels
 from torch_tb_profiler.views.resources.steps import steps_table
 from torch_tb_profiler.views.sample_advice import advice
@@ -72,6 +77,7 @@ def resources(trace: Trace, selection: Selection) -> View:
             *left_out,
             *series_left_out(trace),
             *not_sampled(trace, every),
+            *unknown_counters(trace),
             *quality_notes(trace, FILE_ISSUES | {"samples_own_clock"}),
         ),
     )
