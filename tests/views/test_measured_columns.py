@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.helpers import rocprof
 from tests.helpers.recorded import Sample, recorded
 from tests.helpers.traces import annotation, call, frame, kernel, op, step
 from torch_tb_profiler.analysis.selection import Selection
@@ -189,3 +190,21 @@ def test_phases_have_the_work_that_they_launched() -> None:
     active = dict(frame_of.select("phase", "sm_active_pct").rows())
     assert (active["step"], active["forward"], active["backward"]) == (50, 90, 10)
     assert active["dataloader"] is None
+
+
+def test_rocprofs_counters_are_those_of_their_kernels() -> None:
+    process = rocprof.training()
+    process.counter_names = ("MfmaUtil", "OccupancyPercent")
+    process.counters = [
+        {"dispatch": dispatch["dispatch"], "counter": counter, "value": value}
+        for dispatch in process.dispatches
+        for counter, value in ((0, 10.0 + dispatch["kernel"]), (1, 40.0))
+    ]
+    data = json.dumps(rocprof.to_json([process])).encode()
+    trace = build_trace(import_trace([data], name="x_results.json"))
+    rows = kernels(trace, Selection()).tables["kernels"].frame
+    assert sorted(rows["tensor_active_pct"].to_list()) == [10, 11]
+    assert rows["measured_occupancy_pct"].to_list() == [40, 40]
+    assert rows["own_samples_pct"].to_list() == [100, 100]
+    assert rows["counter_samples"].to_list() == [2, 2]
+    assert rows["sm_active_pct"].null_count() == 2

@@ -8,7 +8,7 @@ from torch_tb_profiler.trace.columns import Float64, Int64
 
 
 def downsample(
-    time_ns: Int64, values: Float64, series: Int64, max_samples: int
+    time_ns: Int64, values: Float64, series: Int64, max_samples: int, *, at_end: bool = False
 ) -> tuple[Int64, Float64, Int64]:
     """Average runs of consecutive samples of a series until about ``max_samples`` remain.
 
@@ -17,10 +17,11 @@ def downsample(
         values: Its value.
         series: The number of the series it belongs to.
         max_samples: Above this number of samples, runs of equal length are averaged.
+        at_end: Whether each value describes the time since the sample before it, so that the time
+            of an average is that of the last sample of its run; else it is that of the first.
 
     Returns:
-        Times, values and series, sorted by series and time; the time of an average is that of the
-        first sample of its run.
+        Times, values and series, sorted by series and time.
     """
     order = np.lexsort((time_ns, series))
     time_ns, values, series = time_ns[order], values[order], series[order]
@@ -35,4 +36,5 @@ def downsample(
     )
     first = np.flatnonzero(within_series % run_length == 0)
     counts = np.diff(np.append(first, len(series)))
-    return time_ns[first], np.add.reduceat(values, first) / counts, series[first]
+    times = time_ns[first + counts - 1] if at_end else time_ns[first]
+    return times, np.add.reduceat(values, first) / counts, series[first]

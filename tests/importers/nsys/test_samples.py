@@ -104,6 +104,8 @@ def test_many_samples_become_means() -> None:
     ]  # fmt: skip
     few = downsample(time_ns, values, series, 4)
     assert [each.tolist() for each in few] == [[1, 3, 5, 1], [15, 35, 50, 8], [0, 0, 0, 1]]
+    ends = downsample(time_ns, values, series, 4, at_end=True)
+    assert [each.tolist() for each in ends] == [[2, 4, 5, 2], [15, 35, 50, 8], [0, 0, 0, 1]]
 
 
 def test_running_threads_agree_with_counting_moments() -> None:

@@ -105,7 +105,7 @@ def _table(
     """Samples in order of series and time, downsampled to the limit ``samples``."""
     count = len(time_ns)
     most = UNLIMITED.count("samples")
-    time_ns, values, series_index = downsample(time_ns, values, series_index, most)
+    time_ns, values, series_index = downsample(time_ns, values, series_index, most, at_end=True)
     averaged = count - len(time_ns)
     export.quality.add("samples_thinned", averaged, UNLIMITED.described("samples"))
     codes = [export.names.codes(each[part] for each in series) for part in range(3)]
