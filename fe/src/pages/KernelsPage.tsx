@@ -7,6 +7,7 @@ import { useNameMode } from "../state/nameMode";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { Fold } from "../ui/Fold";
+import { ArgumentChooser } from "./ArgumentChooser";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
@@ -75,6 +76,7 @@ export function KernelsPage(props: PageProps) {
                   fileName={fileName("kernels")}
                   notes={view.notes}
                   hiddenColumns={table.rows.some((row) => cellOf(table, row, "communication") !== false) ? undefined : HIDDEN}
+                  extra={<ArgumentChooser target={context.target} />}
                   rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
                   detail={(row) => <KernelDetail context={context} table={table} row={row} />}
                 />

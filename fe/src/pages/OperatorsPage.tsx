@@ -5,6 +5,7 @@ import { allOfKind, hasColumn, textOf } from "../lib/rows";
 import { adjust } from "../state/urlStore";
 import { DataTable } from "../table/DataTable";
 import { ViewLink } from "../ui/ViewLink";
+import { ArgumentChooser } from "./ArgumentChooser";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
 import { GroupBySwitch } from "./GroupBySwitch";
@@ -55,6 +56,7 @@ export function OperatorsPage(props: PageProps) {
               address="operators"
               fileName={fileName("operators")}
               notes={view.notes}
+              extra={<ArgumentChooser target={context.target} />}
               rowId={(row) => ROW_ID.map((key) => textOf(table, row, key)).join(" ").trim()}
               hiddenColumns={allOfKind(table, OPERATOR) ? HIDDEN : undefined}
               detail={(row) => <RowOfAnyKind context={context} table={table} row={row} />}
