@@ -109,6 +109,11 @@ LIMITS: Mapping[str, Limit] = {
         10_000,
         "those with the fewest slices are left out, noted as `tracks_left_out`",
     ),
+    "processes": _fixed(
+        "processes of a recording of AMD's profilers",
+        1000,
+        "the others are left out, noted as `entries_left_out`",
+    ),
     "samples": _fixed(
         "samples of metrics", 2_000_000, "consecutive ones are averaged, noted as `samples_thinned`"
     ),

@@ -20,6 +20,10 @@ _SECONDARY_RANK = re.compile(r"(?<![a-z])(?:[dtpec]p|d?cp|pcp|node|host|gpu)[-_ 
 """Parts that identify a rank only next to one of the first kind: on its own, ``ep3`` may be an
 epoch, and ``tp8`` or ``gpu8`` a size."""
 
+_PROCESS = re.compile(r"[0-9]+(?=_results$)")
+_PROCESS_FILE = re.compile(r"[0-9]+_results\.\w+(?:\.gz)?")
+"""The names that rocprofv3 gives its files: one per process, in a folder of its host."""
+
 _NUMBER = re.compile(r"[0-9]+")
 _SEPARATORS = re.compile(r"([-_ .])[-_ .]+")
 _WORD = re.compile(r"[^-_ .]+")
@@ -29,7 +33,7 @@ _EPOCH_S = (1_420_070_400, 4_102_444_800)
 """2015 to 2100: numbers outside are not dates of a recording."""
 
 _PLAIN_WORD = re.compile(
-    r"(?:traces?|profil(?:e|es|er|ing)|(?:py)?torch|pt|kineto|chrome|tb)", re.I
+    r"(?:traces?|profil(?:e|es|er|ing)|(?:py)?torch|pt|kineto|chrome|tb|results)", re.I
 )
 """Words that say only that a file is a trace: a file with such a name is the trace of its
 folder."""
@@ -81,6 +85,15 @@ def parse_detected_name(
     return DetectedName(group, worker, is_rank=True, is_plain=_is_plain(group))
 
 
+def is_process_file(base_name: str) -> bool:
+    """Whether a name is that of one process of a job, whose folder is a host.
+
+    >>> is_process_file("4711_results.db"), is_process_file("rank0_results.db")
+    (True, False)
+    """
+    return _PROCESS_FILE.fullmatch(base_name) is not None
+
+
 def assign_runs(
     folder: str, names: Collection[DetectedName], existing: Collection[str]
 ) -> Mapping[DetectedName, str]:
@@ -127,10 +140,11 @@ def recording_time_s(base_name: str) -> float | None:
 
 
 def _rank_parts(stem: str) -> list[tuple[int, int]]:
-    """Start and end of the parts of a name that identify its rank."""
+    """Start and end of the parts of a name that identify its rank, or else its process."""
     ranks = [match.span() for match in _RANK.finditer(stem)]
     if not ranks:
-        return []
+        process = _PROCESS.match(stem)
+        return [] if process is None else [process.span()]
     return sorted({*ranks, *(match.span() for match in _SECONDARY_RANK.finditer(stem))})
 
 

@@ -8,7 +8,8 @@
 * :func:`split_strangers`: traces of one folder that nothing relates are runs of their own: those of
   another format, and files with names that people choose, unless they differ only in the rank.
 * :func:`join_rank_folders`: ``job/rank0/…`` and ``job/rank1/…`` become the workers ``rank0`` and
-  ``rank1`` of the run ``job``, like files that differ only in the rank (:mod:`.detected_names`).
+  ``rank1`` of the run ``job``, like files that differ only in the rank (:mod:`.detected_names`);
+  so do the folders of hosts that rocprofv3 writes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from torch_tb_profiler.storage.detected_names import parse_detected_name
+from torch_tb_profiler.storage.detected_names import is_process_file, parse_detected_name
 from torch_tb_profiler.storage.skipped_files import SkippedFiles
 from torch_tb_profiler.storage.trace_files import NamedTrace
 
@@ -242,7 +243,8 @@ def _parse_date(stamp: str | None) -> datetime | None:
 
 
 def join_rank_folders(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, list[NamedTrace]]:
-    """Join runs whose names differ only in the rank of their last part into one run.
+    """Join runs whose names differ only in the rank of their last part into one run, and those of
+    hosts, whose files are named after processes.
 
     Runs stay separate if the joined run would collide with an existing one, or if only one such
     folder exists.
@@ -251,10 +253,12 @@ def join_rank_folders(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, l
         by_run: Run → its traces.
     """
     groups: dict[str, dict[str, str]] = {}
-    for run in by_run:
+    for run, traces in by_run.items():
         parent, _, last = run.rpartition("/")
         name = parse_detected_name(last, ())
-        if name.is_rank and last:
+        if last and all(is_process_file(trace.location.name) for trace in traces):
+            groups.setdefault(parent, {})[run] = last
+        elif last and name.is_rank:
             group = "" if name.is_plain else name.group
             joined_run = "/".join(part for part in (parent, group) if part)
             groups.setdefault(joined_run, {})[run] = name.worker

@@ -14,7 +14,7 @@ from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.names import NamePattern
 
 SQLITE = b"SQLite format 3\0"
-RPD = ".rpd"
+RPD, PFTRACE = ".rpd", ".pftrace"
 
 _ROCPROFV3 = re.compile(rb'\{\s*"rocprofiler-sdk-tool"\s*:')
 _CHROME = re.compile(
@@ -57,6 +57,11 @@ FORMAT = Importer(
     sniff=sniff,
     files=(NamePattern.ending_with(RPD),),
     endings=(".json", ".json.gz", ".db", RPD),
+    replaces=(
+        *((RPD, ending) for ending in (".json", ".json.gz")),
+        *(("_results.db", f"_results{ending}") for ending in (".json", ".json.gz", PFTRACE)),
+        ("_results.json", f"_results{PFTRACE}"),
+    ),
 )
 
 CHROME_FORMAT = Importer(

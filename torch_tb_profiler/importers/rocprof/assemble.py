@@ -25,6 +25,10 @@ from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.quality import QualityReport
 
+WORK = (("dispatches", read_dispatches), ("operations", read_operations))
+OTHERS = (("allocations", read_memory), ("samples", read_samples))
+"""Tables of recordings, and the functions that read them."""
+
 NO_ROW = -1
 """Marks a slice without a launch."""
 
@@ -54,15 +58,18 @@ def assemble(
     numbers = range(len(recordings))
     calls = [_calls(assembly, number) for number in numbers]
     work = [
-        part
+        read(assembly, number)
         for number in numbers
-        for part in (read_dispatches(assembly, number), read_operations(assembly, number))
+        for table, read in WORK
+        if recordings[number].tables.get(table)
     ]
     launch = _launches(calls, work)
     parts = [each.part for each in (*calls, *work)]
     parts.append(read_markers(assembly))
     for number in numbers:
-        parts += [read_memory(assembly, number), read_samples(assembly, number)]
+        parts += [
+            read(assembly, number) for table, read in OTHERS if recordings[number].tables.get(table)
+        ]
     size = sum(len(part.slices) for part in parts)
     launch = np.concatenate([launch, np.full(size - len(launch), NO_ROW)])
     tables = join_parts(parts)

@@ -28,6 +28,7 @@ class GpuNumbers:
         self._agents = [recording.agents for recording in recordings]
         self._gpus: dict[int, Agent] = {}
         self._numbers: dict[tuple[str, int], int] = {}
+        self._free = set(range(MAX_DEVICES))
 
     def numbers(self, recording: int, agents: Int64) -> Int64:
         """The number of each GPU; ``ABSENT`` for agents that are none or are unknown.
@@ -67,11 +68,9 @@ class GpuNumbers:
         own = agent_id if agent.number is None else agent.number
         key = (agent.node, own)
         if key not in self._numbers:
-            taken = set(self._numbers.values())
-            free = (number for number in range(MAX_DEVICES) if number not in taken)
-            is_free = 0 <= own < MAX_DEVICES and own not in taken
-            number = own if is_free else next(free, int(ABSENT))
+            number = own if own in self._free else min(self._free, default=int(ABSENT))
             self._numbers[key] = number
             if number != ABSENT:
+                self._free.remove(number)
                 self._gpus[number] = agent
         return self._numbers[key]

@@ -22,8 +22,14 @@ MAX_VALUE_BYTES = 256 << 20
 """Longer single values are dropped, so that memory stays bounded."""
 
 MAX_KEY_BYTES = 1 << 16
+FIRST_WINDOW_BYTES, WINDOW_GROWTH = 4096, 8
+"""Brackets are searched in so much text at first, and then in ever more: most values are short."""
+
 LOST_BYTES = 1 << 18
-"""If no element of an array ends for so long, the next one is searched by its first key."""
+"""If no object of an array ends for so long, one is damaged."""
+
+CUT_BYTES = 1 << 20
+"""So much text behind a damaged object is cut by the first keys of objects."""
 
 END = -1
 """What follows the last byte of the text."""
@@ -31,6 +37,9 @@ END = -1
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _KEY = re.compile(rb'"((?:[^"\\]|\\.)*)"[ \t\r\n]*:', re.DOTALL)
 _SCALAR = re.compile(rb'"(?:[^"\\]|\\.)*"|[^\s,\]}"]+', re.DOTALL)
+_NEXT_LIST = re.compile(rb'\]\s*(?:,\s*"\w{1,64}"\s*:\s*[\[{]|\}\s*(?:\}|,\s*"))')
+"""The end of an array whose objects are in a list of another object."""
+
 _FIRST_KEY = re.compile(rb'\[\s*\{\s*("[^"\\]{1,64}")')
 _QUOTE, _OPEN, _CLOSE, _BACKSLASH = 1, 2, 3, 4
 _KINDS = np.zeros(256, np.uint8)
@@ -116,13 +125,16 @@ class JsonCursor:
         if self.peek() not in _OPENING:
             match = self._match(_SCALAR, MAX_VALUE_BYTES)
             return b"" if match is None else match[0]
+        window = FIRST_WINDOW_BYTES
         while True:
-            ends = _levels(self._text, self._at).ends
+            ends = _levels(self._text, self._at, window).ends
             if len(ends):
                 start, self._at = self._at, self._at + int(ends[0])
                 return self._text[start : self._at]
             size = len(self._text) - self._at
-            if size > MAX_VALUE_BYTES or not self._fill(max(size, BATCH_BYTES)):
+            window *= WINDOW_GROWTH
+            is_all = window >= WINDOW_GROWTH * size
+            if is_all and (size > MAX_VALUE_BYTES or not self._fill(max(size, BATCH_BYTES))):
                 return b""
 
     def find(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
@@ -138,48 +150,62 @@ class JsonCursor:
                 return None
 
     def objects(self) -> Iterator[Batch]:
-        """The objects of the array at the cursor, in batches; it moves behind the array."""
-        first_key = self._match(_FIRST_KEY, MAX_KEY_BYTES, moves=False)
+        """The objects of the array at the cursor, in batches; it moves behind the array.
+
+        Where no object ends, one is damaged: what follows is cut where objects begin, by the first
+        key of the array's first one, and each is the caller's to decode alone.
+        """
+        first = self._match(_FIRST_KEY, MAX_KEY_BYTES, moves=False)
+        begins = _beginnings(b'"' if first is None else first[1])
         self.skip()
+        window = FIRST_WINDOW_BYTES
         while True:
-            if len(self._text) - self._at < BATCH_BYTES:
+            if len(self._text) - self._at < window:
                 self._fill(BATCH_BYTES)
-            ends, close = _levels(self._text, self._at)
+            ends, close = _levels(self._text, self._at, window)
+            is_enough = window >= min(LOST_BYTES, len(self._text) - self._at)
             start = self._at
             if len(ends):
                 self._at += int(ends[-1])
                 yield Batch(self._text[start : self._at], ends)
+            reach = window if close is None and not len(ends) else self._at - start
+            window = max(FIRST_WINDOW_BYTES, min(WINDOW_GROWTH * reach, BATCH_BYTES))
             if close is not None:
                 self._at = start + close + 1
                 if self._text[start + close] == _ARRAY_END:
                     return
                 self._quality.add("event_dropped")
-            elif not len(ends) and not self._recover(first_key and first_key[1]):
-                return
+            elif not len(ends) and is_enough and self._is_stuck():
+                batch = self._cut(begins)
+                if batch is None:
+                    return
+                yield batch
 
-    def _recover(self, first_key: bytes | None) -> bool:
-        """Go on where no object of an array ends: with more text, or behind a damaged object.
-
-        Returns:
-            False at the end of the text.
-        """
+    def _is_stuck(self) -> bool:
+        """Whether no object ends because of damage, and not because more text is needed."""
         size = len(self._text) - self._at
-        if size <= LOST_BYTES and self._fill(BATCH_BYTES):
-            return True
-        next_object = re.compile(rb"[,}\]]\s*(\{\s*%b)" % re.escape(first_key or b'"'))
-        match = next_object.search(self._text, self._at + 1)
-        if match is not None:
-            self._at = match.start(1)
-        elif size > MAX_VALUE_BYTES:
-            self._at = len(self._text)
-        elif self._fill(max(size, BATCH_BYTES)):
-            return True
-        else:
+        return size > LOST_BYTES or not self._fill(BATCH_BYTES)
+
+    def _cut(self, begins: re.Pattern[bytes]) -> Batch | None:
+        """The objects behind the cursor, cut where ``begins`` matches; the last one that begins is
+        left for later. None at the end of the text, and behind the end of the array."""
+        stop = min(len(self._text), self._at + CUT_BYTES)
+        next_list = _NEXT_LIST.search(self._text, self._at, stop)
+        if next_list is not None:
+            stop = next_list.start()
+        starts = [match.start(1) for match in begins.finditer(self._text, self._at + 1, stop)]
+        start = self._at
+        if next_list is None and not starts:
+            if self._fill(max(len(self._text) - self._at, BATCH_BYTES)) and (
+                len(self._text) - self._at <= MAX_VALUE_BYTES
+            ):
+                return Batch(b"", np.empty(0, np.int64))
             self._quality.add("truncated")
             self._at = len(self._text)
-            return False
-        self._quality.add("event_dropped")
-        return True
+            return None
+        ends = [*starts, stop] if next_list is not None else starts
+        self._at = ends[-1]
+        return Batch(self._text[start : self._at], np.array(ends) - start)
 
     def _match(
         self, pattern: re.Pattern[bytes], most_bytes: int, *, moves: bool = True
@@ -208,9 +234,16 @@ class JsonCursor:
         return added > 0
 
 
-def _levels(text: bytes, start: int) -> _Levels:
-    """Where elements end in ``text`` from ``start`` on; offsets count from there."""
-    kinds = _KINDS[np.frombuffer(text, np.uint8, offset=start)]
+def _beginnings(first_key: bytes) -> re.Pattern[bytes]:
+    """The beginning of a further object of an array, as the group."""
+    return re.compile(rb"[,}\]]\s*(\{\s*%b)" % re.escape(first_key))
+
+
+def _levels(text: bytes, start: int, size: int) -> _Levels:
+    """Where elements end in ``size`` bytes of ``text`` from ``start`` on; offsets count from
+    there."""
+    count = min(size, len(text) - start)
+    kinds = _KINDS[np.frombuffer(text, np.uint8, count, start)]
     at = np.flatnonzero(kinds)
     kind = kinds[at]
     if (kind == _BACKSLASH).any():

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import NamedTuple
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.rocprof.json_cursor import END, Batch, JsonCursor
 from torch_tb_profiler.importers.rocprof.json_process import JsonProcess
@@ -72,6 +73,9 @@ def read_json(
         cursor = JsonCursor(utf8(unpacked, quality), quality)
         for value in _values(cursor, quality):
             process = processes.get(value.process)
+            if process is None and value.process >= UNLIMITED.count("processes"):
+                quality.add("entries_left_out", 1, UNLIMITED.described("processes"))
+                break
             if process is None:
                 process = processes[value.process] = JsonProcess(texts, quality)
             if value.batch is not None:

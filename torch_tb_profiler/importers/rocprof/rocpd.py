@@ -51,7 +51,7 @@ def read_rocpd(
         TraceFormatError: reading takes too long.
         OSError: the file cannot be read.
     """
-    return [_read(tables, texts, quality) for tables in process_tables(database)]
+    return [_read(tables, texts, quality) for tables in process_tables(database, quality)]
 
 
 def _read(tables: ProcessTables, texts: TextCodes, quality: QualityReport) -> ProcessRecording:

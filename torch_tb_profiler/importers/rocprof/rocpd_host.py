@@ -35,6 +35,8 @@ _DOCUMENT = msgspec.json.Decoder(_Document)
 def add_regions(context: RocpdContext) -> None:
     """Add regions of threads: calls of libraries, and ranges of ROCTx."""
     rows = context.tables["region"]
+    if not len(rows):
+        return
     events = context.events.of_rows(rows)
     located = context.events.located(rows)
     names, position = context.strings.distinct(rows.ints("name_id")["name_id"])
@@ -71,6 +73,8 @@ def add_regions(context: RocpdContext) -> None:
 def add_samples(context: RocpdContext) -> None:
     """Add samples: marks of ROCTx, and sampled values of counters. Others are counted."""
     rows = context.tables["sample"]
+    if not len(rows):
+        return
     events = context.events.of_rows(rows)
     located = context.events.located(rows)
     kinds, kind = context.categories(events["category_id"])

@@ -7,21 +7,27 @@ processes and are not used. Ids are unique within a guid.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.budget import UNLIMITED
 from torch_tb_profiler.importers.nsys.distinct import distinct
 from torch_tb_profiler.importers.sqlite.database import Database
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.lookup import positions_in
+from torch_tb_profiler.trace.quality import QualityReport
 
-_SET = re.compile(r"rocpd_(?:region|kernel_dispatch|string)(_\w*)?")
-"""A table that every set has; what follows its kind is the end of all names of the set."""
+KINDS = (
+    "metadata", "string", "info_node", "info_process", "info_thread", "info_agent", "info_queue",
+    "info_stream", "info_category", "info_pmc", "info_kernel_symbol", "event", "pmc_event", "track",
+    "timestamp", "region", "sample", "kernel_dispatch", "memory_copy", "memory_allocate",
+)  # fmt: skip
+"""Kinds of tables that are read."""
 
-MAX_SETS = 4096
-"""More processes than one file holds."""
+_TABLE = re.compile(rf"rocpd_(?:{'|'.join(KINDS)})(_\w*)?", re.ASCII)
+"""A table, and the end of its name that all tables of a set share."""
 
 
 class TableRows:
@@ -44,6 +50,8 @@ class TableRows:
 
     def ints(self, *columns: str) -> dict[str, Int64]:
         """Columns of integers; ``ABSENT`` where there is none."""
+        if not len(self):
+            return {name: np.empty(0, np.int64) for name in columns}
         read = self._database.ints(self._table, columns)
         if self._rows is None:
             return read
@@ -56,6 +64,8 @@ class TableRows:
 
     def texts(self, column: str) -> pl.Series:
         """A column of texts; null where there is none."""
+        if not len(self):
+            return pl.Series([], dtype=pl.String)
         values = self._database.series(self._table, column)
         if not len(values):  # a missing column
             values = pl.Series([None], dtype=pl.String).new_from_index(0, self._all_count())
@@ -91,27 +101,22 @@ class ProcessTables:
 _NO_ROWS = np.empty(0, np.int64)
 
 
-def process_tables(database: Database) -> Iterator[ProcessTables]:
-    """The tables of every process of a database."""
-    suffixes = dict.fromkeys(
-        match[1] or "" for table in database.tables if (match := _SET.fullmatch(table))
-    )
-    for suffix in list(suffixes)[:MAX_SETS]:
-        tables = [name for name in database.tables if name.endswith(suffix)]
-        tables = [name for name in tables if _is_of_set(name, suffix, suffixes)]
-        rows_by_guid = _rows_by_guid(database, tables)
-        if len(rows_by_guid) < 2:
-            yield ProcessTables(database, suffix, None)
-            continue
-        for rows_of in rows_by_guid[:MAX_SETS]:
-            yield ProcessTables(database, suffix, rows_of)
-
-
-def _is_of_set(table: str, suffix: str, suffixes: Sequence[str] | dict[str, None]) -> bool:
-    """Whether a table belongs to the set of a suffix: not to that of a longer one."""
-    if not table.startswith("rocpd_"):
-        return False
-    return bool(suffix) or not any(each and table.endswith(each) for each in suffixes)
+def process_tables(database: Database, quality: QualityReport) -> list[ProcessTables]:
+    """The tables of every process of a database, up to the limit ``processes``; ``quality`` counts
+    the others."""
+    sets: dict[str, list[str]] = {}
+    for table in database.tables:
+        match = _TABLE.fullmatch(table)
+        if match is not None:
+            sets.setdefault(match[1] or "", []).append(table)
+    most = UNLIMITED.count("processes")
+    tables: list[ProcessTables] = []
+    for suffix in list(sets)[:most]:
+        rows_by_guid: list[dict[str, Int64] | None] = [*_rows_by_guid(database, sets[suffix])]
+        tables += [ProcessTables(database, suffix, rows) for rows in rows_by_guid or [None]]
+    left_out = len(sets) - most + max(0, len(tables) - most)
+    quality.add("entries_left_out", left_out, UNLIMITED.described("processes"))
+    return tables[:most]
 
 
 def _rows_by_guid(database: Database, tables: Sequence[str]) -> list[dict[str, Int64]]:

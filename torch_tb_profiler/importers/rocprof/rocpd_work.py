@@ -22,6 +22,8 @@ SCRATCH = "SCRATCH"
 def add_dispatches(context: RocpdContext) -> None:
     """Add the dispatches; counters refer to them by their event."""
     rows = context.tables["kernel_dispatch"]
+    if not len(rows):
+        return
     events = context.events.of_rows(rows)
     located = context.events.located(rows)
     del located["name"]
@@ -49,6 +51,8 @@ def add_dispatches(context: RocpdContext) -> None:
 def add_copies(context: RocpdContext) -> None:
     """Add the copies; their agents, else their names, have the direction."""
     rows = context.tables["memory_copy"]
+    if not len(rows):
+        return
     located = context.events.located(rows)
     own = rows.ints("src_agent_id", "dst_agent_id", "name_id", "size")
     operations, operation = context.strings.distinct(own["name_id"])
@@ -75,6 +79,8 @@ def add_copies(context: RocpdContext) -> None:
 def add_allocations(context: RocpdContext) -> None:
     """Add allocations and releases of memory; those of scratch memory are counted."""
     rows = context.tables["memory_allocate"]
+    if not len(rows):
+        return
     is_scratch = (rows.texts("level") == SCRATCH).fill_null(False).to_numpy()
     context.quality.add("rocprof_not_read", int(is_scratch.sum()), "scratch memory")
     chosen = np.flatnonzero(~is_scratch)
@@ -97,6 +103,8 @@ def add_counters(context: RocpdContext) -> None:
     """Add the values of counters; the event that they belong to is that of a dispatch, or of a
     sample, which :mod:`.rocpd_host` reads."""
     rows = context.tables["pmc_event"]
+    if not len(rows):
+        return
     own = rows.ints("event_id", "pmc_id")
     sampled = context.tables["sample"].ints("event_id")["event_id"]
     chosen = np.flatnonzero(~np.isin(own["event_id"], sampled))
