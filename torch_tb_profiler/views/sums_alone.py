@@ -30,7 +30,7 @@ _KERNEL_TABLES = re.compile(r"^(?:top_)?kernel|^tensor_core|^unrecognized")
 
 _TOP, _NO_STEPS = "top_kernels", "no_steps"
 _OF_STEPS = re.compile(
-    r"^(?:average_step|longest_gap|steps|gpus|top_operators|operator_classes|throughput|resource)"
+    r"^(?:average_step|longest_gap|steps|top_operators|operator_classes|throughput|resource)"
 )
 """Tables of the overview that are about steps, idle time or operators."""
 

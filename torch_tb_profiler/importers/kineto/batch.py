@@ -24,6 +24,7 @@ from torch_tb_profiler.importers.kineto.event_kinds import (
     event_kind,
 )
 from torch_tb_profiler.importers.kineto.named_arguments import copy_arguments, node_arguments
+from torch_tb_profiler.importers.kineto.range_arguments import range_arguments
 from torch_tb_profiler.importers.kineto.requested import requested_tables
 from torch_tb_profiler.importers.kineto.stated import stated_table
 from torch_tb_profiler.importers.kineto.values import (
@@ -261,9 +262,14 @@ class _BatchBuilder:
             self._add("stated", stated_table(args, at, strings, quality))
 
     def _named_arguments(self, args: DecodedArguments, at: Int64, raw_category: Int32) -> None:
-        nodes = node_arguments(args, at, raw_category, self.strings, self.batch.quality)
+        given = args, at, raw_category, self.strings, self.batch.quality
+        named = (
+            *copy_arguments(args, at, self.strings),
+            *node_arguments(*given),
+            *range_arguments(*given),
+        )
         requested = [self.strings[name] for name in self._requested.names]
-        for table in (*copy_arguments(args, at, self.strings), *nodes):
+        for table in named:
             if int(table["key_code"][0]) not in requested:
                 self._add("arguments", table)
 
