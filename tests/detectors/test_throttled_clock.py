@@ -99,3 +99,13 @@ def test_a_clock_that_drops_while_idle_and_rises_again_is_none() -> None:
 
 def test_without_samples_of_the_clock_the_check_is_inconclusive() -> None:
     assert detect(context(recorded([step(1, 0, 1000), *BUSY]))) is None
+
+
+def test_a_gpu_that_gets_hot_only_later_is_not_throttled_by_heat() -> None:
+    heat = [Sample("GPU 0", "temperature", "°C", 100 * at, 60.0 + 3 * at) for at in range(10)]
+    clock = [
+        Sample("GPU 0", "SM clock", "MHz", 100 * at, LOW if at > 5 else HIGH) for at in range(10)
+    ]
+    advice = finding(detect(context(recorded([step(1, 0, 1000), *BUSY], samples=[*heat, *clock]))))
+    assert advice.variant == "default"
+    assert "at most 87 °C" in advice.text

@@ -38,7 +38,7 @@ class ThrottlingLimits(NamedTuple):
     Attributes:
         drop_pct: How far below the clock reached earlier a throttled clock is, at least.
         at_limit_pct: From which share of its limit on the power is at it.
-        hot_c: From which temperature in °C on heat is the cause.
+        hot_c: From which mean temperature in °C on heat is the cause.
         stated_pct: In which share of the throttled time the driver must state a cause.
     """
 
@@ -98,7 +98,7 @@ def throttled_clock(
     weight = inside[low].astype(np.float64)
     power = _mean_within(trace, "power", device, throttled)
     limit = _mean_within(trace, "power_limit", device, throttled)
-    heat = _highest_within(trace, "temperature", device, throttled)
+    heat = _mean_within(trace, "temperature", device, throttled)
     return ThrottledClock(
         throttled,
         int(inside.sum()),
@@ -107,7 +107,7 @@ def throttled_clock(
         _cause(trace, device, throttled, limits, (power, limit, heat)),
         power,
         limit,
-        heat,
+        _highest_within(trace, "temperature", device, throttled),
     )
 
 
