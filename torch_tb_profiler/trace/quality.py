@@ -191,6 +191,9 @@ ISSUE_TEXTS: dict[str, str] = {
     "other_recording_joined": "Another recording of the process is joined: its slices are drawn on "
     "the timeline and counted in no figure; its counters are those of the same kernels.",
     "other_recording_not_joined": "Another recording in the folder is not joined to this one.",
+    "snapshot_joined": "A memory snapshot of the process is joined: its blocks have the operators "
+    "of this recording.",
+    "snapshot_not_joined": "A memory snapshot in the folder is not joined to this recording.",
     "beside_left_out": "Sidecar files were left out: too large, or too many.",
 }
 """Issue code → sentence. The report shows the count next to it."""

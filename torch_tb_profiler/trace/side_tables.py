@@ -11,6 +11,8 @@ from __future__ import annotations
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.trace.snapshot_tables import SNAPSHOT_SCHEMAS
+
 SNAPSHOT_ACTIONS = (
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", "snapshot", "annotate",
@@ -277,60 +279,6 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "nodes": pl.String,  # of the model's graph, joined by ", "
         }
     ),
-    "snapshot_events": pl.Schema(  # of an allocator, device by device, each in its order
-        {
-            "device": pl.Int32,  # -1: pinned memory of the host
-            "action": pl.Int8,  # index in SNAPSHOT_ACTIONS
-            "address": pl.Int64,  # uint64 as its two's complement; null for "oom"
-            "size_bytes": pl.Int64,
-            "stream": pl.Int64,
-            "time_ns": pl.Int64,  # trace time, never decreasing
-            "stack": pl.Int32,
-            "device_free_bytes": pl.Int64,  # of "oom"
-            "allocated_bytes": pl.Int64,  # afterwards; includes blocks whose release is pending
-            "reserved_bytes": pl.Int64,  # afterwards
-        }
-    ),
-    "snapshot_blocks": pl.Schema(
-        {
-            "device": pl.Int32,
-            "segment": pl.Int32,  # row in snapshot_segments
-            "address": pl.Int64,
-            "size_bytes": pl.Int64,
-            "requested_bytes": pl.Int64,
-            "traced_bytes": pl.Int64,  # its size in the events: one of the two
-            "state": pl.String,  # "active_allocated", "active_pending_free", "inactive"
-            "stack": pl.Int32,
-        }
-    ),
-    "snapshot_segments": pl.Schema(
-        {
-            "device": pl.Int32,
-            "address": pl.Int64,
-            "total_bytes": pl.Int64,
-            "allocated_bytes": pl.Int64,  # as the file says; null where it does not
-            "active_bytes": pl.Int64,
-            "stream": pl.Int64,
-            "type": pl.String,  # "large", "small"
-            "pool": pl.String,
-            "is_expandable": pl.Boolean,
-            "stack": pl.Int32,
-        }
-    ),
-    "snapshot_stacks": pl.Schema(  # row: the number of the stack
-        {
-            "frame": pl.String,  # the innermost one of Python that is not of the framework
-            "frames": pl.String,  # those of Python, innermost first, joined by line breaks
-        }
-    ),
-    "snapshot_metadata": pl.Schema(  # of events that have any
-        {
-            "event": pl.Int64,  # row in snapshot_events
-            "user_metadata": pl.String,  # as written: text, or a dictionary as JSON text
-            "internal_metadata": pl.String,
-        }
-    ),
-    "snapshot_settings": pl.Schema({"setting": pl.String, "value": pl.String}),
     "execution_tensors": pl.Schema(  # a row per tensor that an operator read or returned
         {
             "node": pl.Int64,  # record function id of the operator
@@ -343,6 +291,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "device": pl.String,  # "cuda:0"
         }
     ),
+    **SNAPSHOT_SCHEMAS,
     "report_views": pl.Schema({"view": pl.String, "answer": pl.String}),  # JSON
 }
 """Name of a side table → its columns."""
@@ -378,6 +327,7 @@ SIDE_TITLES: dict[str, str] = {
     "snapshot_metadata": "metadata of allocations",
     "snapshot_settings": "settings of the allocator",
     "execution_tensors": "tensors of operators",
+    "snapshot_join": "clock of a memory snapshot",
     "report_views": "views of a report",
 }
 """Name of a side table → its content, for people."""

@@ -46,6 +46,8 @@ HARMLESS = frozenset(
         "samples_thinned",
         "secret_argument",
         "several_processes",
+        "snapshot_joined",
+        "snapshot_not_joined",
         "step_left_out",
         "string_time",
         "trailing_comma",

@@ -918,10 +918,11 @@ export const VIEWS = {
     tables: {
       "devices": ["device", "reserved_bytes", "allocated_bytes", "pending_free_bytes", "inactive_bytes", "largest_free_bytes", "fragmentation_pct", "rounding_bytes", "segments", "blocks", "peak_allocated_bytes", "peak_reserved_bytes", "peak_us", "ooms"],
       "by_stack": ["device", "moment", "frame", "size_bytes", "pct", "blocks", "call_stack"],
+      "by_owner": ["device", "moment", "operator", "module", "phase", "category", "size_bytes", "pct", "blocks"],
       "by_metadata": ["device", "moment", "source", "key", "value", "size_bytes", "pct", "blocks"],
       "segments": ["segment", "device", "address", "type", "stream", "pool", "is_expandable", "total_bytes", "allocated_bytes", "pending_free_bytes", "free_bytes", "largest_free_bytes", "used_pct", "blocks", "frame", "call_stack"],
-      "alive_blocks": ["device", "address", "size_bytes", "allocation_us", "release_us", "frame", "metadata", "call_stack"],
-      "blocks": ["segment", "device", "address", "offset_bytes", "size_bytes", "requested_bytes", "state", "allocation_us", "frame", "call_stack"],
+      "alive_blocks": ["device", "address", "size_bytes", "allocation_us", "release_us", "operator", "module", "phase", "category", "step", "owner_by", "frame", "metadata", "call_stack"],
+      "blocks": ["segment", "device", "address", "offset_bytes", "size_bytes", "requested_bytes", "state", "allocation_us", "operator", "module", "phase", "category", "step", "owner_by", "frame", "call_stack"],
       "history": ["event", "device", "time_us", "action", "address", "size_bytes", "stream", "allocated_bytes", "reserved_bytes", "frame", "metadata", "call_stack"],
       "settings": ["setting", "value"],
     },
@@ -2171,6 +2172,18 @@ export interface SnapshotByStackRow {
   call_stack: string | null;
 }
 
+export interface SnapshotByOwnerRow {
+  device: string | null;
+  moment: string | null;
+  operator: string | null;
+  module: string | null;
+  phase: string | null;
+  category: string | null;
+  size_bytes: number | null;
+  pct: number | null;
+  blocks: number | null;
+}
+
 export interface SnapshotByMetadataRow {
   device: string | null;
   moment: string | null;
@@ -2207,6 +2220,12 @@ export interface SnapshotAliveBlocksRow {
   size_bytes: number | null;
   allocation_us: number | null;
   release_us: number | null;
+  operator: string | null;
+  module: string | null;
+  phase: string | null;
+  category: string | null;
+  step: string | null;
+  owner_by: string | null;
   frame: string | null;
   metadata: string | null;
   call_stack: string | null;
@@ -2221,6 +2240,12 @@ export interface SnapshotBlocksRow {
   requested_bytes: number | null;
   state: string | null;
   allocation_us: number | null;
+  operator: string | null;
+  module: string | null;
+  phase: string | null;
+  category: string | null;
+  step: string | null;
+  owner_by: string | null;
   frame: string | null;
   call_stack: string | null;
 }
@@ -3133,6 +3158,7 @@ export interface Rows {
   "snapshot": {
     "devices": SnapshotDevicesRow;
     "by_stack": SnapshotByStackRow;
+    "by_owner": SnapshotByOwnerRow;
     "by_metadata": SnapshotByMetadataRow;
     "segments": SnapshotSegmentsRow;
     "alive_blocks": SnapshotAliveBlocksRow;

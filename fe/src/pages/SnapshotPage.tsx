@@ -17,8 +17,9 @@ import { ViewFrame, type PageProps } from "./ViewFrame";
 const MOMENT = "at_us";
 const ORIGIN = "origin_us";
 const LEADING: ReadonlySet<string> = new Set(["reserved_bytes", "allocated_bytes", "largest_free_bytes", "oom_us"]);
-const METADATA = "by_metadata";
-const ORDER = ["by_stack", METADATA, "alive_blocks", "segments", "blocks", "history", "devices", "settings"];
+/** Tables that only some snapshots fill. */
+const OPTIONAL: ReadonlySet<string> = new Set(["by_owner", "by_metadata"]);
+const ORDER = ["by_owner", "by_stack", "by_metadata", "alive_blocks", "segments", "blocks", "history", "devices", "settings"];
 
 export function SnapshotPage(props: PageProps) {
   const moment = useParams()[MOMENT];
@@ -30,7 +31,7 @@ export function SnapshotPage(props: PageProps) {
         const facts = view.facts.filter(({ key }) => key !== ORIGIN);
         const named = ORDER.flatMap((name) => {
           const table = view.tables[name];
-          return table === undefined || (name === METADATA && table.row_count === 0) ? [] : [[name, table] as const];
+          return table === undefined || (OPTIONAL.has(name) && table.row_count === 0) ? [] : [[name, table] as const];
         });
         return (
           <>

@@ -13,19 +13,19 @@ from polars.testing import assert_frame_equal
 
 from tests.helpers.traces import kernel, memcpy, trace
 from torch_tb_profiler.analysis.recording.launch_measures import (
-    LAUNCH_MEASURES,
     computed_measures,
     launch_measures,
 )
 from torch_tb_profiler.importers import import_trace
 from torch_tb_profiler.trace.build import build_trace
+from torch_tb_profiler.trace.detail_tables import LAUNCH_MEASURES
 from torch_tb_profiler.trace.info import NotRecorded
 from torch_tb_profiler.trace.model import Trace
 
-B200 = {
+B200: dict[str, Any] = {
     "id": 0, "name": "NVIDIA B200", "computeMajor": 10, "computeMinor": 0, "numSms": 148,
 }  # fmt: skip
-LAUNCH = {
+LAUNCH: dict[str, Any] = {
     "grid": [148, 1, 1], "block": [256, 1, 1], "registers per thread": 168,
     "shared memory": 200_000,
 }  # fmt: skip
@@ -51,7 +51,7 @@ def test_values_are_those_of_cupti(samples: Path, sample: str) -> None:
     difference = (computed - work.select(LAUNCH_MEASURES)).filter(given)
     assert difference["est_achieved_occupancy_pct"].abs().max() <= 1  # type: ignore[operator]
     relative = difference["blocks_per_sm"] / work["blocks_per_sm"].filter(given)
-    assert relative.abs().max() <= 1e-4  # type: ignore[operator]
+    assert relative.abs().max() <= 1e-4
 
 
 def test_one_resident_block_of_256_threads_is_an_eighth_of_2048() -> None:

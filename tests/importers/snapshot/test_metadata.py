@@ -73,9 +73,12 @@ def test_texts_are_those_of_pickle(protocol: int, shared: bool, internal: bool) 
 def test_most_entries_are_decoded_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
     added: list[str] = []
     add = metadata.MetadataTexts.add
-    monkeypatch.setattr(
-        metadata.MetadataTexts, "add", lambda *args: (added.append(args[1]), add(*args))[1]
-    )
+
+    def counted(texts: metadata.MetadataTexts, key: str, row: int, value: object) -> None:
+        added.append(key)
+        add(texts, key, row, value)
+
+    monkeypatch.setattr(metadata.MetadataTexts, "add", counted)
     trace_of(pickle.dumps(snapshot(1, shared=False, events=2000)))
     assert len(added) < 1000
 

@@ -16,7 +16,7 @@ from torch_tb_profiler.analysis.algebra.forests import gather
 from torch_tb_profiler.analysis.memory.operands import operands, rounded
 from torch_tb_profiler.analysis.memory.pairs import NEVER
 from torch_tb_profiler.analysis.memory.passes import FAR, Passes, passes, root_operators
-from torch_tb_profiler.analysis.memory.records import MemoryRecords, memory_records
+from torch_tb_profiler.analysis.memory.records import memory_records
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import slice_phases
 from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.analysis.steps.phases.segments import phase_at
@@ -59,28 +59,52 @@ class MemoryBlocks(Struct, frozen=True, eq=False):
     allocated_in_pass: Int64
 
 
+class BlockTimes(Struct, frozen=True, eq=False):
+    """Blocks of memory, and releases, which have no category; arrays are aligned.
+
+    Attributes:
+        process: Number of the host process, -1 if unknown.
+        size_bytes: Positive for blocks.
+        time_ns: When it was allocated.
+        end_ns: When it ended, :data:`FAR` where it did not.
+        operator: Slice of the operator that allocated it, -1 for none.
+    """
+
+    process: Int64
+    size_bytes: Int64
+    time_ns: Int64
+    end_ns: Int64
+    operator: Int64
+
+
 @per_trace
 def memory_blocks(trace: Trace) -> MemoryBlocks:
     """What is told of the memory records of a trace; made once."""
     records = memory_records(trace)
-    count = len(records.time_ns)
+    ended = np.append(records.time_ns, FAR)
+    stop = records.pairs.end
+    end = ended[np.where(stop == NEVER, len(records.time_ns), stop)]
+    times = BlockTimes(records.process, records.size_bytes, records.time_ns, end, records.operator)
+    return categorize(trace, times)
+
+
+def categorize(trace: Trace, blocks: BlockTimes) -> MemoryBlocks:
+    """What follows from when blocks were allocated and ended among the passes of the steps."""
+    count, end = len(blocks.time_ns), blocks.end_ns
     category = np.full(count, -1, np.int8)
     phase = np.full(count, -1, np.int8)
     over, allocated_in_pass = np.full(count, -1, np.int64), np.zeros(count, np.int64)
-    ended = np.append(records.time_ns, FAR)
-    stop = records.pairs.end
-    end = ended[np.where(stop == NEVER, count, stop)]
-    is_weight = _of_weight_size(trace, records)
-    in_operator = end <= _operator_end(trace, records)
-    own_phase = np.append(slice_phases(trace), -1)[records.operator]
+    is_weight = _of_weight_size(trace, blocks.size_bytes)
+    in_operator = end <= _operator_end(trace, blocks.operator)
+    own_phase = np.append(slice_phases(trace), -1)[blocks.operator]
     by_process = passes(trace)
-    for process in distinct_values(records.process).tolist():
-        rows = np.flatnonzero((records.process == process) & (records.size_bytes > 0))
+    for process in distinct_values(blocks.process).tolist():
+        rows = np.flatnonzero((blocks.process == process) & (blocks.size_bytes > 0))
         own = by_process.get(process, by_process.get(-1))
         if own is None:
             category[rows] = _without_phases(in_operator[rows])
             continue
-        moments = _Moments(own, records.time_ns[rows], end[rows])
+        moments = _Moments(own, blocks.time_ns[rows], end[rows])
         phase[rows] = moments.phases(own_phase[rows])
         over[rows], allocated_in_pass[rows] = moments.passed, moments.begun
         category[rows] = _categories(moments, phase[rows], is_weight[rows], in_operator[rows])
@@ -177,16 +201,16 @@ def _categories(moments: _Moments, phase: Int8, is_weight: Bools, in_operator: B
     return result
 
 
-def _of_weight_size(trace: Trace, records: MemoryRecords) -> Bools:
-    """Whether each record has the size of a weight that an operator took."""
+def _of_weight_size(trace: Trace, size_bytes: Int64) -> Bools:
+    """Whether each size is that of a weight that an operator took."""
     weights = operands(trace).weight_bytes
-    known: Bools = np.isin(records.size_bytes, np.append(weights, rounded(weights)))
+    known: Bools = np.isin(size_bytes, np.append(weights, rounded(weights)))
     return known
 
 
-def _operator_end(trace: Trace, records: MemoryRecords) -> Int64:
-    """When the outermost operator around each record ends, -1 for none."""
-    root = gather(root_operators(trace), records.operator)
+def _operator_end(trace: Trace, operator: Int64) -> Int64:
+    """When the outermost operator around each operator ends, -1 for none."""
+    root = gather(root_operators(trace), operator)
     slices = trace.slices
     end = slices["start_ns"].to_numpy() + slices["dur_ns"].to_numpy()
     return gather(end, root)

@@ -142,18 +142,25 @@ class Parser:
             )
 
             trace = join_execution_trace(trace, location)
-        if trace.device_work.is_empty():
-            return trace
-        from torch_tb_profiler.loading.opening.other_recordings import (  # noqa: PLC0415 - start-up
-            join_other_recordings,
-        )
 
         def open_other(other: Location) -> Trace:
             return self._open(
                 other, None, cache=cache, part="trace", progress=None, rules=NO_RULES
             ).trace
 
-        return join_other_recordings(trace, location, open_other)
+        if not trace.device_work.is_empty():
+            from torch_tb_profiler.loading.opening.other_recordings import (  # noqa: PLC0415
+                join_other_recordings,
+            )
+
+            trace = join_other_recordings(trace, location, open_other)
+        if trace.device_work.is_empty() and trace.memory.is_empty():
+            return trace
+        from torch_tb_profiler.loading.opening.memory_snapshots import (  # noqa: PLC0415
+            join_memory_snapshot,
+        )
+
+        return join_memory_snapshot(trace, location, open_other)
 
     def _open(
         self,

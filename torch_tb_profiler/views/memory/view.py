@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.memory.chosen_moment import chosen_moment
@@ -19,6 +20,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.joined_snapshot import join_facts, join_notes, snapshot_lines
 from torch_tb_profiler.views.memory import PARAMETERS
 from torch_tb_profiler.views.memory.answer import answer
 from torch_tb_profiler.views.memory.by_category import (
@@ -140,6 +142,7 @@ def memory(
             *details,
             *grown,
             *moment_facts(records, at, time_ns, origin_ns),
+            *join_facts(trace),
         ),
         notes=(
             *quality_notes(trace, MEMORY_ISSUES),
@@ -147,6 +150,7 @@ def memory(
             *_total_notes(records, chosen),
             *_composition_notes(records, curves, composition),
             *_oom(trace),
+            *join_notes(trace),
             *growing,
             *advice,
         ),
@@ -155,12 +159,24 @@ def memory(
 
 def _series(trace: Trace, curves: list[MemoryCurve], stretches: Intervals) -> dict[str, Series]:
     records, origin_ns = memory_records(trace), trace.meta.start_ns
+    course = curve_series(records.devices, curves, origin_ns)
+    if course is not None:
+        begin, end = _bounds(trace, stretches)
+        course = replace(course, lines=(*course.lines, *snapshot_lines(trace, begin, end)))
     candidates = {
-        "memory_curve": curve_series(records.devices, curves, origin_ns),
+        "memory_curve": course,
         "memory_by_category": category_series(trace, curves, stretches),
         "memory_fragmentation": fragmentation_series(records, curves, origin_ns),
     }
     return {name: series for name, series in candidates.items() if series is not None}
+
+
+def _bounds(trace: Trace, stretches: Intervals) -> tuple[int, int]:
+    """The time of a selection within that of the trace."""
+    start, end = stretches
+    if not len(start):
+        return trace.meta.start_ns, trace.meta.end_ns
+    return max(int(start[0]), trace.meta.start_ns), min(int(end[-1]), trace.meta.end_ns)
 
 
 def _peak_bytes(points: MemoryCurve) -> int | None:

@@ -35,6 +35,35 @@ _METADATA = Column(
     "What the program attached to the allocation (user_metadata), as written.",
     hidden=True,
 )
+_OWNER = (
+    Column(
+        "operator",
+        "Operator",
+        "string",
+        None,
+        "Operator of the joined trace that allocated it.",
+    ),
+    Column("module", "Module", "string", None, "Module in which it was allocated."),
+    Column("phase", "Phase", "string", None, "Phase of the step it was allocated in.", True),
+    Column(
+        "category",
+        "Category",
+        "string",
+        None,
+        "What it holds, by the rules of the memory page: parameter, gradient, optimizer_state, "
+        "activation, input, temporary, unknown.",
+        True,
+    ),
+    Column("step", "Step", "string", None, "Step of the host in which it was allocated."),
+)
+_OWNER_BY = Column(
+    "owner_by",
+    "Operator by",
+    "string",
+    None,
+    "allocation: the trace recorded the allocation itself; time: one operator alone ran then.",
+    hidden=True,
+)
 _SHARE = Column(
     "pct", "Share", "number", "pct", "Share of the device's allocated memory at that moment."
 )
@@ -173,6 +202,8 @@ BLOCKS = TableSpec(
             "us",
             "When it was allocated, since the start of the recording.",
         ),
+        *_OWNER,
+        _OWNER_BY,
         _FRAME,
         _STACK,
     ),
@@ -202,6 +233,24 @@ BY_STACK = TableSpec(
     ),
     sort="device,-moment,-size_bytes,frame",
     when_empty="No memory was in use.",
+)
+
+BY_OWNER = TableSpec(
+    "by_owner",
+    "Memory by operator",
+    "One row per operator, module, phase and category of the joined trace, and moment: memory "
+    "allocated there and in use at that moment; one row for memory whose operator is unknown.",
+    (
+        _DEVICE,
+        Column("moment", "Moment", "string", None, "As in the memory by call stack."),
+        *_OWNER[:-1],
+        _bytes("size_bytes", "Size", "Memory in use, with the sizes of the events.", additive=True),
+        _SHARE,
+        Column("blocks", "Blocks", "integer", "count", "Blocks in use.", additive=True),
+    ),
+    sort="device,-moment,-size_bytes,operator,module,category",
+    when_empty="No trace of the same process is beside the snapshot: open the trace, not the "
+    "snapshot, to see operators.",
 )
 
 BY_METADATA = TableSpec(
@@ -250,6 +299,8 @@ LIVE_BLOCKS = TableSpec(
             "When it was freed, since the start of the recording.",
             family="moment",
         ),
+        *_OWNER,
+        _OWNER_BY,
         _FRAME,
         _METADATA,
         _STACK,
@@ -303,4 +354,6 @@ SETTINGS = TableSpec(
     when_empty="The snapshot holds no settings.",
 )
 
-TABLES = (DEVICES, BY_STACK, BY_METADATA, SEGMENTS, LIVE_BLOCKS, BLOCKS, HISTORY, SETTINGS)
+TABLES = (
+    DEVICES, BY_STACK, BY_OWNER, BY_METADATA, SEGMENTS, LIVE_BLOCKS, BLOCKS, HISTORY, SETTINGS,
+)  # fmt: skip

@@ -19,10 +19,11 @@ from torch_tb_profiler.analysis.memory.snapshot.moments import (
     row_at,
     size_by_stack,
 )
+from torch_tb_profiler.analysis.memory.snapshot.owners import block_owners, is_joined
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Table
-from torch_tb_profiler.views.snapshot.columns import BY_METADATA, BY_STACK, LIVE_BLOCKS
+from torch_tb_profiler.views.snapshot.columns import BY_METADATA, BY_OWNER, BY_STACK, LIVE_BLOCKS
 from torch_tb_profiler.views.snapshot.rows import (
     BEFORE,
     DEVICE,
@@ -96,6 +97,36 @@ def _by_stack(trace: Trace, moment: Moment) -> pl.DataFrame:
     )
 
 
+def by_owner_table(trace: Trace, moments: list[Moment]) -> Table:
+    """The rows of :data:`BY_OWNER`; none where no trace is joined."""
+    empty = pl.DataFrame(schema=BY_OWNER.polars_schema()).with_columns(
+        pl.col("device").cast(pl.Int32)
+    )
+    moments = moments if is_joined(trace) else []
+    parts = [_by_owner(trace, moment).select(empty.columns) for moment in moments]
+    return filled(BY_OWNER, pl.concat([empty, *parts]).with_columns(DEVICE), {})
+
+
+def _by_owner(trace: Trace, moment: Moment) -> pl.DataFrame:
+    rows = live_allocations(trace, moment.device, moment.row)
+    size = pl.Series("size_bytes", lifetimes(trace).size_bytes[rows], dtype=pl.Int64)
+    keys = ("operator", "module", "phase", "category")
+    total = max(int(size.sum()), 1)
+    return (
+        block_owners(trace)[rows]
+        .with_columns(size)
+        .group_by(keys)
+        .agg(pl.col("size_bytes").sum(), pl.len().cast(pl.Int64).alias("blocks"))
+        .sort("size_bytes", *keys, descending=[True, *(False for _ in keys)])
+        .head(MAX_STACKS)
+        .with_columns(
+            device=pl.lit(moment.device.device, pl.Int32),
+            moment=pl.lit(moment.name, pl.String),
+            pct=pl.col("size_bytes") / total * 100,
+        )
+    )
+
+
 def by_metadata_table(trace: Trace, moments: list[Moment]) -> Table:
     """The rows of :data:`BY_METADATA`."""
     parts = [
@@ -123,7 +154,7 @@ def live_blocks_table(trace: Trace, moments: list[Moment]) -> Table:
 
 
 def _live_blocks(trace: Trace, rows: Int64) -> pl.DataFrame:
-    lived = lifetimes(trace)
+    lived, owners = lifetimes(trace), block_owners(trace)[rows]
     frame = (
         pl.DataFrame(
             {
@@ -135,6 +166,7 @@ def _live_blocks(trace: Trace, rows: Int64) -> pl.DataFrame:
                 "died": lived.died[rows],
             }
         )
+        .hstack(owners)
         .with_columns(is_earlier=(pl.col("stack") == NO_STACK) & (pl.col("born") < 0))
         .sort("size_bytes", "address", descending=[True, False])
         .head(MAX_LIVE_BLOCKS)

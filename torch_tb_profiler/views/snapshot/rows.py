@@ -6,6 +6,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.memory.snapshot.moments import HOST
+from torch_tb_profiler.analysis.memory.snapshot.owners import COLUMNS as OWNER_COLUMNS
 from torch_tb_profiler.knowledge.memory import BEFORE_RECORDING
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -22,6 +23,10 @@ NO_METADATA = "Nothing was attached to it."
 BEFORE = "The block was allocated before the first event of the snapshot."
 STILL = "The block was still in use when the snapshot was taken."
 
+NO_OWNER = (
+    "No trace of the same process is joined, the block was allocated before the snapshot's first "
+    "event or outside the trace, or several threads ran operators then."
+)
 _OF_METADATA = ("metadata", "source", "key", "value")
 
 DEVICE = (
@@ -74,5 +79,6 @@ def filled(spec: TableSpec, frame: pl.DataFrame, reasons: dict[str, str]) -> Tab
     shown = frame.select(pl.col(key).cast(dtype) for key, dtype in schema.items())
     all_reasons = dict.fromkeys(schema, NOT_IN_SNAPSHOT) | reasons
     all_reasons |= {key: NO_STACK for key in ("frame", "call_stack") if key in schema}
+    all_reasons |= {key: NO_OWNER for key in OWNER_COLUMNS if key in schema}
     all_reasons |= {key: NO_METADATA for key in _OF_METADATA if key in schema}
     return in_default_order(Table(spec, shown, needed(shown, all_reasons)))

@@ -6,6 +6,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import lifetimes, side_frame
 from torch_tb_profiler.analysis.memory.snapshot.moments import device_moments
+from torch_tb_profiler.analysis.memory.snapshot.owners import block_owners
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.snapshot.columns import BLOCKS, DEVICES, SEGMENTS
@@ -98,7 +99,7 @@ def _blocks(trace: Trace, blocks: pl.DataFrame) -> Table:
 
 
 def _born(trace: Trace) -> pl.DataFrame:
-    """When the blocks were allocated that are in use in the end."""
+    """When, and by which operators, the blocks were allocated that are in use in the end."""
     lived = lifetimes(trace)
     times = side_frame(trace, "snapshot_events")["time_ns"]
     chosen = (lived.died == len(times)) & (lived.born >= 0)
@@ -109,7 +110,7 @@ def _born(trace: Trace) -> pl.DataFrame:
             "time_ns": times.gather(lived.born[chosen]),
         },
         {"device": pl.Int32, "address": pl.Int64, "time_ns": pl.Int64},
-    )
+    ).hstack(block_owners(trace).filter(pl.Series(chosen)))
 
 
 def devices_table(trace: Trace) -> Table:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from torch_tb_profiler.analysis.memory.chosen_moment import chosen_moment
 from torch_tb_profiler.analysis.memory.snapshot.lifetimes import side_frame
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.joined_snapshot import join_facts, join_notes, trace_lines
 from torch_tb_profiler.views.quality_notes import quality_notes
 from torch_tb_profiler.views.schema import Table, View
 from torch_tb_profiler.views.snapshot import PARAMETERS
@@ -20,6 +23,7 @@ from torch_tb_profiler.views.snapshot.facts import snapshot_facts, snapshot_note
 from torch_tb_profiler.views.snapshot.history import curve, history_table
 from torch_tb_profiler.views.snapshot.holders import (
     by_metadata_table,
+    by_owner_table,
     by_stack_table,
     live_blocks_table,
     moments_of,
@@ -53,6 +57,7 @@ def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None
     tables: tuple[Table, ...] = (
         devices,
         by_stack_table(trace, moments),
+        by_owner_table(trace, moments),
         by_metadata_table(trace, moments),
         segments_table(trace),
         live_blocks_table(trace, [moment for moment in moments if moment.name == shown]),
@@ -61,11 +66,13 @@ def snapshot(trace: Trace, selection: Selection, *, at_us: Decimal | None = None
         filled(SETTINGS, side_frame(trace, "snapshot_settings"), {}),
     )
     course = curve(trace)
+    if course is not None:
+        course = replace(course, lines=(*course.lines, *trace_lines(trace)))
     return View(
         tables={table.spec.name: table for table in tables},
         series={} if course is None else {"snapshot_curve": course},
-        facts=snapshot_facts(trace, devices),
-        notes=(*snapshot_notes(trace), *quality_notes(trace, ISSUES)),
+        facts=(*snapshot_facts(trace, devices), *join_facts(trace)),
+        notes=(*snapshot_notes(trace), *join_notes(trace), *quality_notes(trace, ISSUES)),
         answer=snapshot_sentence(trace),
     )
 
