@@ -32,9 +32,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch_tb_profiler.cli import main as command_line
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.helpers import rocprof_files  # noqa: E402
+from torch_tb_profiler.cli import main as command_line  # noqa: E402
+
 CORPUS = ROOT.parent / "shared" / "corpus"
 FOLDERS = (ROOT / "samples", ROOT / "tests" / "data", CORPUS)
 MAX_SEED_BYTES = 1 << 15
@@ -89,6 +92,9 @@ def seed_files(
     """
     found = [Seed("seed.json", data, _json(data)) for data in traces]
     found += [Seed(f"made.{suffix}", data) for suffix, data in _made().items()]
+    with tempfile.TemporaryDirectory() as written:
+        for path in rocprof_files.write_all(Path(written)):
+            found.append(Seed(path.name, path.read_bytes(), _json(path.read_bytes())))
     for folder in FOLDERS:
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if not path.is_file() or path.stat().st_size > max_file_bytes:
