@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,11 @@ INTEGERS = (
     "id", "parent", "record_function_id", "sequence", "scope", "thread", "forward_thread", "kind",
     "start_us", "duration_us",
 )  # fmt: skip
+_ATTRIBUTES = ("rf_id", "seq_id", "scope", "tid", "fw_tid")
+"""The attributes behind the third to the seventh of them."""
+
+PACKED_ROWS = 1 << 14
+
 TEXTS = ("name", "shapes", "types", "values")
 
 _COLLECTIVE_KEYS = (
@@ -46,6 +51,39 @@ class Texts(dict[str, int]):
     def __missing__(self, text: str) -> int:
         code = self[text] = len(self)
         return code
+
+
+class _Rows:
+    """Rows of integers, packed into arrays while they come.
+
+    Attributes:
+        names: Names of the columns.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._packed: list[Int64] = []
+        self._rows: list[Sequence[int]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, row: Sequence[int]) -> None:
+        self._rows.append(row)
+        self._count += 1
+        if len(self._rows) >= PACKED_ROWS:
+            self._pack()
+
+    def column(self, name: str) -> Int64:
+        self._pack()
+        at = self.names.index(name)
+        return np.concatenate([np.empty(0, np.int64), *(rows[:, at] for rows in self._packed)])
+
+    def _pack(self) -> None:
+        if self._rows:
+            self._packed.append(np.array(self._rows, np.int64))
+            self._rows = []
 
 
 class NodeColumns:
@@ -63,18 +101,18 @@ class NodeColumns:
         self.collectives: dict[int, dict[str, Any]] = {}
         self.job: JobInfo | None = None
         self._quality = quality
-        self._numbers = {name: array("q") for name in INTEGERS}
-        self._codes = {name: array("i") for name in TEXTS}
-        self._tensors = {name: array("q") for name in ("row", "is_output", *TensorValue._fields)}
+        self._numbers = _Rows(INTEGERS)
+        self._codes = _Rows(TEXTS)
+        self._tensors = _Rows(("row", "is_output", *TensorValue._fields))
         self._groups: list[ProcessGroup] = []
 
     def __len__(self) -> int:
-        return len(self._numbers["id"])
+        return len(self._numbers)
 
     @property
     def tensor_count(self) -> int:
         """Tensors of all nodes, each occurrence."""
-        return len(self._tensors["row"])
+        return len(self._tensors)
 
     def add(self, node: ExecutionNode) -> None:
         """Add the next node; those that stand for the process, its threads and groups are no
@@ -85,30 +123,22 @@ class NodeColumns:
             self._add_groups(node)
             return
         row = len(self)
-        numbers = {
-            "id": node.id,
-            "parent": node.parents[0] if node.parents else ABSENT,
-            "record_function_id": node.integer("rf_id"),
-            "sequence": node.integer("seq_id"),
-            "scope": node.integer("scope"),
-            "thread": node.integer("tid"),
-            "forward_thread": node.integer("fw_tid"),
-            "kind": node.kind if abs(node.kind) < 1 << 31 else 0,
-            "start_us": node.start_us,
-            "duration_us": node.duration_us,
-        }
-        for name, value in numbers.items():
-            self._numbers[name].append(value)
+        kind = node.kind if abs(node.kind) < 1 << 31 else 0
+        self._numbers.append(
+            (
+                node.id,
+                node.parents[0] if node.parents else ABSENT,
+                *(node.integer(key) for key in _ATTRIBUTES),
+                kind,
+                node.start_us,
+                node.duration_us,
+            )
+        )
         inputs = input_texts(node.inputs)
-        for name, text in zip(TEXTS, (node.name, *inputs), strict=True):
-            self._codes[name].append(self._code(text))
+        self._codes.append([self._code(text) for text in (node.name, *inputs)])
         for is_output, values in enumerate((node.inputs, node.outputs)):
-            for tensor in tensors(values):
-                self._tensors["row"].append(row)
-                self._tensors["is_output"].append(is_output)
-                for name, value in tensor._asdict().items():
-                    code = self._code(value) if isinstance(value, str | None) else value
-                    self._tensors[name].append(code)
+            for *numbers, device in tensors(values):
+                self._tensors.append((row, is_output, *numbers, self._code(device)))
         if "collective_name" in node.attributes or "comm_type" in node.attributes:
             self.collectives[row] = {
                 key: value
@@ -119,8 +149,10 @@ class NodeColumns:
     def _code(self, text: str | None) -> int:
         if text is None:
             return -1
-        self._quality.add("text_cut", int(len(text) > MAX_TEXT_CHARS))
-        return self.texts[text[:MAX_TEXT_CHARS]]
+        if len(text) > MAX_TEXT_CHARS:
+            self._quality.add("text_cut")
+            text = text[:MAX_TEXT_CHARS]
+        return self.texts[text]
 
     def _add_groups(self, node: ExecutionNode) -> None:
         """The process groups in the JSON text of a node; the first such node counts."""
@@ -145,11 +177,11 @@ class NodeColumns:
 
     def numbers(self, name: str) -> Int64:
         """One of :data:`INTEGERS`, absent where the file gives none."""
-        return np.array(self._numbers[name], np.int64)
+        return self._numbers.column(name)
 
     def codes(self, name: str) -> Int32:
         """One of :data:`TEXTS` as codes of :attr:`texts`; -1 is absent."""
-        return np.array(self._codes[name], np.int32)
+        return self._codes.column(name).astype(np.int32)
 
     def tensor_frame(self, node: Int64) -> pl.DataFrame:
         """The side table ``execution_tensors``.
@@ -157,7 +189,7 @@ class NodeColumns:
         Args:
             node: What the table calls each node; negative leaves its tensors out.
         """
-        arrays = {name: np.array(values, np.int64) for name, values in self._tensors.items()}
+        arrays = {name: self._tensors.column(name) for name in self._tensors.names}
         names = pl.Series(list(self.texts), dtype=pl.String)
         devices = arrays["device"]
         frame = pl.DataFrame(

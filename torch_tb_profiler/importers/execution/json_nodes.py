@@ -173,8 +173,12 @@ def _converted(nodes: Iterable[_Node], quality: QualityReport) -> Iterator[Execu
 
 def _values(values: Any, shapes: Any, types: Any) -> NodeValues:
     if isinstance(values, dict):
-        values, shapes, types = (values.get(key) for key in ("values", "shapes", "types"))
-    return NodeValues(*(each if isinstance(each, list) else [] for each in (values, shapes, types)))
+        values, shapes, types = values.get("values"), values.get("shapes"), values.get("types")
+    return NodeValues(
+        values if isinstance(values, list) else [],
+        shapes if isinstance(shapes, list) else [],
+        types if isinstance(types, list) else [],
+    )
 
 
 def _text(raw: bytes | None) -> str | None:

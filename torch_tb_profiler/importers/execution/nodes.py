@@ -73,6 +73,8 @@ class ExecutionNode(Struct):
 
 def as_integer(value: Any) -> int:
     """An integer of 64 bits, which may be written as text; :data:`ABSENT` for anything else."""
+    if type(value) is int and -MAX_ID <= value <= MAX_ID:
+        return value
     if isinstance(value, str) and value.isascii() and value.lstrip("-").isdigit():
         value = int(value) if len(value) < 22 else None
     if isinstance(value, bool) or not isinstance(value, int) or not -MAX_ID <= value <= MAX_ID:

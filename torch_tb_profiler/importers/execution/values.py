@@ -7,6 +7,7 @@ and types are equal; numbers have the digits that the execution trace has.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from torch_tb_profiler.importers.execution.nodes import NodeValues, as_integer
@@ -20,6 +21,10 @@ MAX_DEPTH = 8
 """Lists inside one another that are looked through for tensors."""
 
 _TENSOR, _LIST = "Tensor(", "GenericList["
+
+
+TENSOR_SIZE = 6
+"""Length of the list that stands for a tensor."""
 
 
 class TensorValue(NamedTuple):
@@ -70,6 +75,7 @@ def _padded(values: list[Any], size: int) -> list[Any]:
     return (values + [None] * (size - len(values)))[:size]
 
 
+@lru_cache(maxsize=8192)
 def _kind(name: str) -> str:
     """Kineto's name of a type: ``float`` of a tensor, ``TensorList``, ``Scalar``, ``ScalarList``;
     empty for others."""
@@ -97,17 +103,19 @@ def _concrete(kind: str, value: Any) -> str:
 def tensors(values: NodeValues) -> Iterator[TensorValue]:
     """The tensors among some values, those in lists included, in order."""
     for value in values.values:
-        yield from _tensors_in(value, MAX_DEPTH)
+        if isinstance(value, list):
+            yield from _tensors_in(value, MAX_DEPTH)
 
 
-def _tensors_in(value: Any, depth: int) -> Iterator[TensorValue]:
-    if not isinstance(value, list) or not value or depth <= 0:
+def _tensors_in(value: list[Any], depth: int) -> Iterator[TensorValue]:
+    if depth <= 0:
         return
-    numbers = [as_integer(each) for each in value[:5]]
-    if len(value) in (5, 6) and ABSENT not in numbers and not isinstance(value[0], list):
-        if len(value) == 6 and isinstance(value[5], str):
+    if len(value) == TENSOR_SIZE and isinstance(value[-1], str):
+        numbers = [as_integer(each) for each in value[:-1]]
+        if ABSENT not in numbers:
             tensor, storage, offset, elements, item_bytes = numbers
-            yield TensorValue(tensor, storage, offset, elements, item_bytes, value[5])
+            yield TensorValue(tensor, storage, offset, elements, item_bytes, value[-1])
         return
     for each in value:
-        yield from _tensors_in(each, depth - 1)
+        if isinstance(each, list):
+            yield from _tensors_in(each, depth - 1)
