@@ -31,6 +31,7 @@ from torch_tb_profiler.importers import (
 from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
 from torch_tb_profiler.importers.limiting import keep_within_budget
 from torch_tb_profiler.importers.protocol import Importer, Reading
+from torch_tb_profiler.importers.slice_arguments import drop_repeated_arguments
 from torch_tb_profiler.importers.source import STOPPED, AnySource, Folder, Source
 from torch_tb_profiler.importers.unrecognized import unrecognized_file
 from torch_tb_profiler.storage.decompress import UnpackLimitError
@@ -143,6 +144,7 @@ def import_source(source: AnySource, reading: Reading | None = None) -> EventCol
         for code in _ENDS_EARLY:
             columns.quality.counts.pop(code, None)
     if reading.options.arguments:
+        drop_repeated_arguments(columns)
         _note_absent(columns, importer, reading.options.arguments)
     keep_within_budget(columns)
     return columns

@@ -51,6 +51,18 @@ def add_arguments(columns: EventColumns, parts: Iterable[ColumnArrays]) -> None:
     }
 
 
+def drop_repeated_arguments(columns: EventColumns) -> None:
+    """Keep the first row of each slice and key, in place: a requested argument may be one that the
+    format reads anyway."""
+    table = columns.tables["arguments"]
+    width = len(columns.strings) + 1
+    pairs = table["slice"] * width + table["key_code"]
+    _, first = np.unique(pairs, return_index=True)
+    if len(first) < len(pairs):
+        first.sort()
+        columns.tables["arguments"] = {name: values[first] for name, values in table.items()}
+
+
 class ArgumentRows:
     """Collects arguments value by value, for readers that see them one after the other."""
 

@@ -134,5 +134,16 @@ def test_damage_costs_only_the_damaged_event() -> None:
     ]
 
 
+@pytest.mark.usefixtures("decoder")
+def test_an_argument_that_is_read_anyway_is_there_once() -> None:
+    copy = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 1,
+            "dur": 2, "args": {"copy kind": "HtoD", "bytes": 8}}  # fmt: skip
+    text = json.dumps({"traceEvents": [copy]})
+    assert rows(read(text)) == [("Memcpy HtoD", "copy kind", "HtoD")]
+    assert rows(read(text, "copy kind", "bytes")) == [
+        ("Memcpy HtoD", "bytes", 8.0), ("Memcpy HtoD", "copy kind", "HtoD"),
+    ]  # fmt: skip
+
+
 def test_nothing_is_read_without_a_request() -> None:
     assert not len(read(events({"v": 1})).tables["arguments"]["slice"])
