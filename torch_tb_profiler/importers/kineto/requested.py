@@ -50,7 +50,7 @@ def requested_tables(
         rows = np.flatnonzero([value is not ABSENT_RAW for value in values])
         if rows.size:
             texts = [bytes(values[row]) for row in rows.tolist()]
-            convert = _Conversion(name, requested, strings, quality)
+            convert = ArgumentConversion(name, requested, strings, quality)
             tables.append(_table(rows, strings[name], list(map(convert.value, texts))))
     return [table for table in tables if table["slice"].size]
 
@@ -62,7 +62,7 @@ def _table(rows: Int64, key_code: int, values: list[Value]) -> ColumnArrays:
     return one_argument(rows[present], key_code, values=numbers[present], text_codes=codes[present])
 
 
-class _Conversion(dict[bytes, Value]):
+class ArgumentConversion(dict[bytes, Value]):
     """Converts the values of one argument, each distinct text once."""
 
     def __init__(
@@ -72,6 +72,14 @@ class _Conversion(dict[bytes, Value]):
         strings: Interner,
         quality: QualityReport,
     ) -> None:
+        """Start without values.
+
+        Args:
+            name: The argument.
+            requested: What is read.
+            strings: The dictionary; new texts are added.
+            quality: Counts cut texts and values that may be secrets.
+        """
         super().__init__()
         self._name = name
         self._requested = requested

@@ -44,4 +44,5 @@ FORMAT = Importer(
     endings=FILE_ENDINGS,
     replaces=tuple((json, ending) for json in JSON_ENDINGS for ending in FILE_ENDINGS),
     cuts_parts=True,
+    argument_lister="torch_tb_profiler.importers.pftrace.list_arguments",
 )

@@ -175,8 +175,12 @@ def launch_arguments(
 
 
 def _are_read(texts: PieceTexts, key: Int32, row: Int64) -> Bools:
-    """Which arguments belong to slices and have a target, or a name that is not resolved yet."""
-    is_known = [not isinstance(name, str) or name in TARGETS for name in texts.codes]
+    """Which arguments belong to slices and have a target, are requested, or have a name that is not
+    resolved yet."""
+    is_known = [
+        not isinstance(name, str) or name in TARGETS or name in texts.requested
+        for name in texts.codes
+    ]
     are_read: Bools = np.array([*is_known, False])[key] & (row >= 0)
     return are_read
 
@@ -209,6 +213,8 @@ def _by_name(texts: PieceTexts, rows: _Rows, key: Int32) -> NamedArguments:
         name = names[code]
         target = TARGETS.get(name) if isinstance(name, str) else None
         is_int = target is None or target.form in INT_FORMS
+        if target is None and isinstance(name, str):  # requested: a text of digits is a text
+            is_int = bool((rows.ints[group] != ABSENT).all())
         arguments += [
             (code, argument) for argument in _arguments(texts, rows.select(group), is_int)
         ]

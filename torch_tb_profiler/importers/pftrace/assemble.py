@@ -26,6 +26,7 @@ from torch_tb_profiler.importers.pftrace.launches import launches
 from torch_tb_profiler.importers.pftrace.merge import PacketBatchMerger
 from torch_tb_profiler.importers.pftrace.not_recorded import not_recorded, recorder_of
 from torch_tb_profiler.importers.pftrace.pairing import durations
+from torch_tb_profiler.importers.pftrace.requested import in_rows
 from torch_tb_profiler.importers.pftrace.tracks import TrackTable
 from torch_tb_profiler.importers.slice_arguments import add_arguments
 from torch_tb_profiler.trace.categories import Category
@@ -77,6 +78,7 @@ def assemble(merger: PacketBatchMerger, *, python_frames: bool) -> EventColumns:
     category, kind = category[~is_dropped], kind[~is_dropped]
     row_of = _renumbered(row_of, new_row)
     named = list(named_arguments(merger.columns, row_of, slices, kind, merger.strings))
+    named += [in_rows(table, row_of) for table in merger.arguments]
     for table in KINDS:
         if table != "memory":
             tables[table] = detail_table(merger.columns, table, row_of, kind)

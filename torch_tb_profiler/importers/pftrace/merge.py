@@ -22,8 +22,10 @@ from torch_tb_profiler.importers.pftrace.batch import (
 )
 from torch_tb_profiler.importers.pftrace.clocks import ClockPackets, Clocks, clock_packets
 from torch_tb_profiler.importers.pftrace.descriptors import Descriptor
+from torch_tb_profiler.importers.pftrace.requested import requested_rows
 from torch_tb_profiler.importers.pftrace.tables import DTYPES, TABLES
 from torch_tb_profiler.importers.pftrace.values import ArgumentColumn, column_of
+from torch_tb_profiler.importers.requested_arguments import RequestedArguments
 from torch_tb_profiler.trace.columns import ABSENT, Bools, ColumnArrays, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -59,7 +61,9 @@ class PacketBatchMerger(Struct):
         strings: All texts of the file.
         tracks: The identities of its tracks.
         descriptors: uuid → descriptor; of repeated ones the last counts.
+        requested: The arguments that are read on request.
         columns: Name of an argument → its target and the parts of its column.
+        arguments: Rows of the table ``arguments``, with rows of the file, of those requested.
         clocks: The clocks of the file.
         quality: Problems so far.
         parts: Parts of the tables, with the times of their packets.
@@ -67,6 +71,8 @@ class PacketBatchMerger(Struct):
         packet_count: Number of packets so far.
     """
 
+    requested: RequestedArguments = field(default_factory=RequestedArguments)
+    arguments: list[ColumnArrays] = field(default_factory=list)
     strings: Interner = field(default_factory=Interner)
     tracks: Interner = field(default_factory=Interner)
     descriptors: dict[int, Descriptor] = field(default_factory=dict)
@@ -211,12 +217,18 @@ class PacketBatchMerger(Struct):
         for code, argument in batch.arguments:
             name = texts[code]
             target = TARGETS.get(name) if name is not None else None
-            if name is None or target is None:
+            if name is None:
                 continue
             rows = row_of[argument.rows]
             is_used = rows >= 0
             values = [self._text(v) if isinstance(v, InternedRef) else v for v in argument.values]
             resolved = Argument(rows, argument.ints, argument.codes, values)
+            if name in self.requested.names:
+                self.arguments.append(
+                    requested_rows(resolved, name, self.requested, self.strings, self.quality)
+                )
+            if target is None:
+                continue
             column = column_of(resolved, target, name, self.strings, self.quality)
             if not is_used.all():
                 column = ArgumentColumn(column.rows[is_used], column.values[is_used])

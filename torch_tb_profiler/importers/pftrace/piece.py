@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 
 from torch_tb_profiler.importers.pftrace.batch import (
@@ -29,14 +31,14 @@ from torch_tb_profiler.trace.columns import ABSENT, Int64
 from torch_tb_profiler.trace.quality import QualityReport
 
 
-def read_piece(piece: PacketPiece) -> PacketBatch:
-    """Decode the packets of a piece."""
+def read_piece(piece: PacketPiece, requested: Container[str] = ()) -> PacketBatch:
+    """Decode the packets of a piece, with the arguments that columns model and those requested."""
     wire = Wire(piece.data)
     packets = wire.fields(piece.starts, piece.ends)
     quality = QualityReport()
     quality.add("broken_message", packets.broken)
     scopes = Scopes(packets)
-    texts = PieceTexts(wire, packets, scopes, quality)
+    texts = PieceTexts(wire, packets, scopes, quality, requested)
     batch = PacketBatch(
         packets=packets.count,
         sequence=scopes.sequence,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.pftrace.assemble import assemble
@@ -24,10 +25,11 @@ def read(source: AnySource, reading: Reading, piece_bytes: int = PIECE_BYTES) ->
         StorageError, OSError: the file cannot be read.
     """
     assert isinstance(source, Source), "a Perfetto trace is a file"
-    merger = PacketBatchMerger()
+    merger = PacketBatchMerger(requested=reading.requested)
+    decode = partial(read_piece, requested=frozenset(reading.options.arguments))
     with closing(source.unpacked()) as unpacked:
         work = pieces(unpacked, piece_bytes, source.name)
-        for _, batch in reading.read_pieces(work, read_piece):
+        for _, batch in reading.read_pieces(work, decode):
             merger.add(batch)
             reading.progress(source.taken_bytes)
     merger.finish()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import numpy as np
 
 from torch_tb_profiler.importers.kineto.values import Interner
@@ -30,10 +32,18 @@ class PieceTexts:
         quality: Counts references that cannot be resolved.
     """
 
-    def __init__(self, wire: Wire, packets: Fields, scopes: Scopes, quality: QualityReport) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        packets: Fields,
+        scopes: Scopes,
+        quality: QualityReport,
+        requested: Container[str] = (),
+    ) -> None:
         self.wire = wire
         self.scopes = scopes
         self.quality = quality
+        self.requested = requested
         self.codes = Interner()
         self.entries: dict[tuple[int, int], dict[int, str]] = {}
         interned = packets.pick(TracePacket.INTERNED, DELIMITED)
