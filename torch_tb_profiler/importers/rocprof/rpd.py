@@ -19,6 +19,8 @@ from torch_tb_profiler.importers.rocprof.recording import (
 from torch_tb_profiler.importers.rocprof.rocpd_tables import Lookup, TableRows, TextLookup
 from torch_tb_profiler.importers.rocprof.rpd_monitor import add_monitored
 from torch_tb_profiler.importers.rocprof.rpd_names import (
+    COUNTS_ITEMS,
+    FILLS,
     MARKER,
     call_category,
     library_name,
@@ -37,6 +39,9 @@ CALLS, HSA_CALLS, OPERATIONS, LINKS = (
 )  # fmt: skip
 KERNEL_CALLS, COPY_CALLS = "rocpd_kernelapi", "rocpd_copyapi"
 STRINGS = "rocpd_string"
+ARGUMENTS = "rocpd_ustring"
+"""The texts of arguments, ROCTx messages among them; older files have all texts in one table."""
+
 METADATA = "rocpd_metadata"
 SCHEMA = "schema_version"
 AXES = "XYZ"
@@ -48,12 +53,14 @@ class _Rpd(Struct, frozen=True):
     Attributes:
         database: The database.
         strings: Its texts by id.
+        arguments: The texts of arguments by id.
         recording: What is read.
         texts: Receives the texts of the trace.
     """
 
     database: Database
     strings: TextLookup
+    arguments: TextLookup
     recording: ProcessRecording
     texts: TextCodes
 
@@ -87,9 +94,9 @@ def read_rpd(database: Database, texts: TextCodes) -> ProcessRecording:
         TraceFormatError: reading takes too long.
         OSError: the file cannot be read.
     """
-    rows = TableRows(database, STRINGS, None)
-    strings = TextLookup(rows.ints("id")["id"], rows.texts("string"))
-    rpd = _Rpd(database, strings, ProcessRecording(), texts)
+    strings = _texts(database, STRINGS)
+    arguments = _texts(database, ARGUMENTS) if ARGUMENTS in database.tables else strings
+    rpd = _Rpd(database, strings, arguments, ProcessRecording(), texts)
     calls = _read_calls(rpd)
     _read_hsa_calls(rpd)
     gpus = _read_operations(rpd, calls)
@@ -97,6 +104,11 @@ def read_rpd(database: Database, texts: TextCodes) -> ProcessRecording:
     _add_allocations(rpd, calls, gpus)
     add_monitored(database, rpd.recording, gpus, texts)
     return rpd.recording
+
+
+def _texts(database: Database, table: str) -> TextLookup:
+    rows = TableRows(database, table, None)
+    return TextLookup(rows.ints("id")["id"], rows.texts("string"))
 
 
 class _Calls(Struct, frozen=True):
@@ -145,7 +157,7 @@ def _read_hsa_calls(rpd: _Rpd) -> None:
 def _calls(rpd: _Rpd, table: str) -> _Calls:
     columns = rpd.rows(table).ints("id", "pid", "tid", "start", "end", "apiName_id", "args_id")
     names, name = rpd.strings.distinct(columns["apiName_id"])
-    arguments, argument = rpd.strings.distinct(columns["args_id"])
+    arguments, argument = rpd.arguments.distinct(columns["args_id"])
     return _Calls(columns, [each or "" for each in names], name, arguments, argument)
 
 
@@ -180,6 +192,9 @@ def _read_operations(rpd: _Rpd, calls: _Calls) -> list[int]:
     call = Lookup(calls.columns["id"]).rows(call_id)
     kinds, kind = rpd.strings.distinct(own["opType_id"])
     category = np.array([int(operation_category(each or "")) for each in kinds], np.int64)[kind]
+    described, description = rpd.strings.distinct(own["description_id"])
+    is_fill = np.array([each in FILLS for each in described], np.bool_)[description]
+    category[is_fill & (category == Category.MEMCPY)] = int(Category.MEMSET)
     common = {
         "pid": np.append(calls.columns["pid"], ABSENT)[call],
         "thread": np.append(calls.columns["tid"], ABSENT)[call],
@@ -192,7 +207,7 @@ def _read_operations(rpd: _Rpd, calls: _Calls) -> list[int]:
     is_kernel = category == Category.KERNEL
     _add_dispatches(rpd, calls, call, own, common=common, rows=np.flatnonzero(is_kernel))
     rows = np.flatnonzero(~is_kernel)
-    description, type_name = (
+    description_code, type_code = (
         rpd.codes(own[name][rows]) for name in ("description_id", "opType_id")
     )
     rpd.recording.add(
@@ -200,7 +215,7 @@ def _read_operations(rpd: _Rpd, calls: _Calls) -> list[int]:
         len(rows),
         **{name: values[rows] for name, values in common.items()},
         category=category[rows],
-        name=np.where(description < 0, type_name, description),
+        name=np.where(description_code < 0, type_code, description_code),
         bytes=_copied_bytes(rpd, call_id, category == Category.MEMCPY)[rows],
     )
     return sorted(set(own["gpuId"].tolist()) - {int(ABSENT)})
@@ -222,7 +237,8 @@ def _add_dispatches(
     detail = Lookup(details["api_ptr_id"]).rows(common["correlation"][rows])
     detail[common["correlation"][rows] == ABSENT] = -1
     values = {name: np.append(column, ABSENT)[detail] for name, column in details.items()}
-    has_items = np.array([takes_items(each) for each in calls.names], np.bool_)
+    all_have_items = any(each.startswith(COUNTS_ITEMS) for each in calls.names)
+    has_items = np.array([all_have_items or takes_items(each) for each in calls.names], np.bool_)
     in_items = np.append(has_items[calls.name], False)[call[rows]]
     columns: dict[str, Int64] = {}
     for axis in AXES:

@@ -18,27 +18,36 @@ KERNEL = "KernelExecution"
 """Operation that executes a kernel."""
 
 _OPERATIONS: tuple[tuple[re.Pattern[str], Category], ...] = (
-    (re.compile(rf"{KERNEL}|Task"), Category.KERNEL),
-    (re.compile(r"Copy\w+To\w+"), Category.MEMCPY),
-    (re.compile(r"FillBuffer"), Category.MEMSET),
+    (re.compile(rf"{KERNEL}|(Concurrent)?Kernel|Task"), Category.KERNEL),
+    (re.compile(r"Copy\w+To\w+|Memcpy|MEMORY_COPY_\w+"), Category.MEMCPY),
+    (re.compile(r"FillBuffer|Memset"), Category.MEMSET),
     (re.compile(r"Barrier\w*|Marker\w*"), Category.DEVICE_SYNC),
 )
-"""Types of operations → category."""
+"""Types of operations → category: as roctracer, ROCprofiler-SDK, HIP itself (``Memcpy``) and CUPTI
+name them."""
+
+FILLS = frozenset({"Fill"})
+"""Descriptions of copies that write one value: the runtime lists these under ``Memcpy``."""
 
 _CALLS: tuple[tuple[re.Pattern[str], Category], ...] = (
-    (re.compile(r"_*hip[A-Z]\w*|hsa_\w+|nccl[A-Z]\w*"), Category.RUNTIME),
-    (re.compile(r"\w+Table::\w+|hcc_activity_callback"), Category.OVERHEAD),
+    (re.compile(r"_*hip[A-Z]\w*|hsa_\w+|nccl[A-Z]\w*|cu(da)?[A-Z]\w*"), Category.RUNTIME),
+    (re.compile(r"\w+(Table|DataSource)::\w+|hcc_activity_callback"), Category.OVERHEAD),
 )
 """Names of calls → category: those of the runtimes, and the recorder's own work."""
 
 _TAKES_ITEMS = re.compile(r"hip(Ext|Hcc)\w*ModuleLaunchKernel")
 """Calls whose grid is in work items; that of others is in workgroups."""
 
+COUNTS_ITEMS = "RocprofDataSource::"
+"""Beginning of the recorder's own calls where ROCprofiler-SDK states the grids: in work items."""
+
 _LIBRARIES: tuple[tuple[str, str], ...] = (
     ("hsa_", "hsa_api"),
     ("nccl", "rccl_api"),
     ("hip", "hip_api"),
     ("__hip", "hip_api"),
+    ("cuda", "cuda_runtime"),
+    ("cu", "cuda_driver"),
 )
 """Beginning of a call's name → its raw category."""
 
