@@ -98,6 +98,28 @@ def test_several_devices_are_apart() -> None:
     assert set(trace.tracks["process_label"]) - {None} == {"GPU 0", "GPU 1", "AMD GPU 1"}
 
 
+def test_the_first_releases_named_values_differently() -> None:
+    former = {"time (ns)": "Time (ns)", "count": "Count", "device_id": "DeviceId",
+              "device_type": "DeviceType"}  # fmt: skip
+    text = pt.as_json(PROFILE).decode()
+    for current, name in former.items():
+        text = text.replace(f'"{current}"', f'"{name}"')
+    trace = trace_of(text.encode())
+    assert kernels(trace) == pt.sums_by_kernel(PROFILE)
+    assert [trace.text(key) for key in trace.arguments["key_code"]] == ["tokens"]
+
+
+def test_keys_of_nodes_stand_in_any_order() -> None:
+    text = pt.as_json(PROFILE).decode()
+
+    def reordered(each: dict[str, Any]) -> dict[str, Any]:
+        return {key: each[key] for key in ("metrics", "frame", "children")}
+
+    data = json.dumps(json.loads(text, object_hook=lambda each: reordered(each)
+                                 if "frame" in each else each))  # fmt: skip
+    assert kernels(trace_of(data.encode())) == pt.sums_by_kernel(PROFILE)
+
+
 def test_files_that_proton_wrote_without_a_device_say_so() -> None:
     for name in ("scopes.hatchet", "scopes.hatchet_msgpack"):
         with pytest.raises(TraceFormatError, match="without kernels") as raised:

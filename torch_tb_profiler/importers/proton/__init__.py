@@ -24,7 +24,7 @@ CHROME_ENDINGS = (CHROME_ENDING, f"{CHROME_ENDING}.gz")
 PACKED_HEAD = re.compile(rb"[\x90-\x9f]\x83\xa5frame\x82\xa4name")
 """A list in MessagePack whose first item is a frame."""
 
-_TREE = re.compile(rb'\[\s*\{\s*"(?:children|frame)"\s*:')
+_TREE = re.compile(rb'\[\s*\{\s*"(?:children|frame|metrics)"\s*:')
 _FRAME = re.compile(rb'"frame"\s*:\s*\{\s*"(?:name|type)"\s*:')
 _ROOT_STACK = re.compile(rb'"call_stack"\s*:\s*\[\s*"ROOT"')
 

@@ -30,6 +30,14 @@ FLOPS = ("flops8", "flops16", "flops32", "flops64", "flops")
 UNNAMED = "(unnamed)"
 MAX_TIME_NS = 2**60
 CYCLES = "cycles"
+FORMER_NAMES = {
+    "Time (ns)": TIME,
+    "Count": COUNT,
+    "DeviceId": DEVICE,
+    "DeviceType": DEVICE_TYPE,
+}
+"""Names of the values in the first releases of Proton (Triton 3.0) → today's."""
+
 READ = frozenset({TIME, COUNT, DEVICE, DEVICE_TYPE, BYTES, *FLOPS})
 """Values that are columns of their own."""
 
@@ -197,6 +205,9 @@ def _node(
     node = TreeNode(parent, name)
     if not isinstance(metrics, dict):
         return node
+    for former, current in FORMER_NAMES.items():
+        if former in metrics and current not in metrics:
+            metrics = {**metrics, current: metrics[former]}
     tree.has_cycles |= CYCLES in metrics
     time_ns, calls = _whole(metrics.get(TIME)), _whole(metrics.get(COUNT))
     if time_ns is not None and calls and time_ns <= MAX_TIME_NS and parent >= 0:
@@ -211,7 +222,7 @@ def _node(
     node.flops = sum(known) if known else math.nan
     node.bytes = _number(metrics.get(BYTES))
     for key, value in metrics.items():
-        if key not in READ and (isinstance(value, int | float | str)):
+        if key not in READ and key not in FORMER_NAMES and (isinstance(value, int | float | str)):
             node.values[str(key)] = value
     return node
 
