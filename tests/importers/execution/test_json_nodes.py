@@ -74,6 +74,13 @@ def test_other_layouts_are_the_same_nodes() -> None:
     assert list(map(plain, read(indented)[0])) == expected(TEXT)
 
 
+def test_sorted_keys_are_the_same_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_nodes, "PIECE_BYTES", 1 << 12)
+    given, quality = read(json.dumps(json.loads(TEXT), sort_keys=True).encode())
+    assert list(map(plain, given)) == expected(TEXT)
+    assert not quality.counts
+
+
 def test_the_flat_schema_of_2023() -> None:
     flat = [
         {"name": "[pytorch|profiler|execution_graph|process]", "id": 1, "rf_id": 0, "parent": 1,

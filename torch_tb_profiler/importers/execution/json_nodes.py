@@ -27,8 +27,12 @@ MAX_NODE_BYTES = 64 << 20
 """A longer node is left out, so that memory stays bounded."""
 
 _NODES_KEY = re.compile(rb'"nodes"\s*:\s*\[')
-_NODE = re.compile(rb'\{\s*(?:"id"\s*:|"name"\s*:\s*"(?:[^"\\]|\\.){0,4000}"\s*,\s*"id"\s*:)')
-"""How a node begins: an attribute is ``{"name": …, "type": …}``."""
+_NODE = re.compile(
+    rb'\{\s*(?:"(?:id|attrs|ctrl_deps|fw_parent)"\s*:'
+    rb'|"name"\s*:\s*"(?:[^"\\]|\\.){0,4000}"\s*,\s*"id"\s*:)'
+)
+"""How a node begins, its keys in the order of the observer or sorted: an attribute is
+``{"name": …, "type": …}``."""
 
 _HEADER_VALUE = re.compile(rb'"(schema|pid)"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,18})')
 _FLAT = ("rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema")
