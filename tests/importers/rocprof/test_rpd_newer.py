@@ -69,7 +69,7 @@ def write(path: Path, operations: tuple[tuple[str, str], ...], own_call: str | N
     return path
 
 
-def ranges(trace: Trace) -> set[tuple[str, int]]:
+def ranges(trace: Trace) -> set[tuple[str | None, int]]:
     kinds = [int(each) for each in (Category.ANNOTATION, Category.OPERATOR)]
     rows = trace.slices.filter(pl.col("category").is_in(kinds)).select("name_code", "dur_ns").rows()
     return {(trace.text(name), duration) for name, duration in rows}
