@@ -43,6 +43,14 @@ def test_cuts_and_bit_flips_end_in_columns_or_a_reason() -> None:
                 build_trace(read(bytes(data[: numbers.randrange(len(data))])))
 
 
+def test_names_of_a_megabyte_are_cut() -> None:
+    names = ["n" * 1_000_000 + str(number) for number in range(2)]
+    root = pt.node("ROOT", *(pt.kernel(name, 10, 1) for name in names))
+    columns = read(pt.as_json([root, {}]))
+    assert columns.quality.counts["text_cut"] == 2
+    assert max(map(len, columns.strings)) <= 262_144
+
+
 ODD: list[Any] = [None, True, -1, 1.5, 1e400, 2**70, "x", [], {}, [1, "a"], {"a": 1}]
 
 

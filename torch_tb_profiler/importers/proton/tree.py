@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.kineto.repair import parse_lenient
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS
 from torch_tb_profiler.importers.proton import PACKED_HEAD
 from torch_tb_profiler.importers.text import utf8
 from torch_tb_profiler.trace.limits import MAX_DEVICES
@@ -202,7 +203,7 @@ def _node(
     if not isinstance(name, str) or not name:
         quality.add("missing_name")
         name = UNNAMED
-    node = TreeNode(parent, name)
+    node = TreeNode(parent, _cut(name, quality))
     if not isinstance(metrics, dict):
         return node
     for former, current in FORMER_NAMES.items():
@@ -223,8 +224,14 @@ def _node(
     node.bytes = _number(metrics.get(BYTES))
     for key, value in metrics.items():
         if key not in READ and key not in FORMER_NAMES and (isinstance(value, int | float | str)):
-            node.values[str(key)] = value
+            text_or_number = _cut(value, quality) if isinstance(value, str) else value
+            node.values[_cut(str(key), quality)] = text_or_number
     return node
+
+
+def _cut(text: str, quality: QualityReport) -> str:
+    quality.add("text_cut", int(len(text) > MAX_TEXT_CHARS))
+    return text[:MAX_TEXT_CHARS]
 
 
 def _whole(value: object) -> int | None:
