@@ -185,7 +185,7 @@ class _Filler:
         add, process = self._add, self._process
         add("metadata", tag="schema_version", value="3")
         self._pid = add("info_process", nid=1, ppid=1, pid=process.pid, command="a --token=secret",
-                        environment='{"API_KEY": "secret"}')  # fmt: skip
+                        environment=json.dumps(process.environment))  # fmt: skip
         add("info_node", hash=self._first, machine_id=f"m{self._first}", hostname="secret-host")
         for number, kind in enumerate(KINDS if self._tables.is_new else ()):
             add("info_category", id=self._first + number + 1, name=kind)

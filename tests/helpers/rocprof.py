@@ -71,6 +71,7 @@ class Process:
     samples: list[Row] = field(default_factory=list)
     counter_names: Sequence[str] = ("SQ_WAVES", "GRBM_COUNT")
     messages: dict[int, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=lambda: {"API_KEY": "secret"})
 
 
 def handle(process: Process, agent: int) -> int:

@@ -127,6 +127,34 @@ def test_queues_where_all_work_is_on_the_default_stream(tmp_path: Path) -> None:
     assert tracks == ["queue 5", "queue 6"]
 
 
+def test_processes_of_two_machines_with_one_number(tmp_path: Path) -> None:
+    trace = open_path(write(tmp_path, "db", rocprof.training(), rocprof.training()))
+    pids = trace.tracks.filter(~pl.col("is_device"))["pid"].to_list()
+    assert pids == ["1.100", "2.100"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank", "world_size"),
+    [
+        ({"RANK": "3", "WORLD_SIZE": "8", "SLURM_PROCID": "5"}, 3, 8),
+        ({"SLURM_PROCID": "5", "API_KEY": "secret"}, 5, None),
+        ({"RANK": "secret", "OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, 1, 2),
+        ({"RANK": "99999999999"}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_the_rank_in_the_environment(
+    tmp_path: Path, environment: dict[str, str], rank: int | None, world_size: int | None
+) -> None:
+    process = rocprof.training()
+    process.environment = environment
+    columns = import_path(write(tmp_path, "db", process))
+    job = columns.info.job
+    stated = (None, None) if job is None else (job.rank, job.world_size)
+    assert stated == (rank, world_size)
+    assert "secret" not in repr((columns.info, columns.strings))
+
+
 def test_old_names_of_kernels(tmp_path: Path) -> None:
     document = rocprof.to_json([rocprof.training()])
     symbols = document["rocprofiler-sdk-tool"][0]["kernel_symbols"]

@@ -43,7 +43,7 @@ def is_chrome(head: bytes, _name: str) -> bool:
 
 def sniff(head: bytes, name: str) -> bool:
     """Whether a file is one of rocprofv3 or an ``.rpd``."""
-    is_rpd = name.endswith(RPD) and head.startswith(SQLITE)
+    is_rpd = name.endswith((RPD, f"{RPD}.gz")) and head.startswith(SQLITE)
     return is_rpd or is_json(head) or is_database(head)
 
 
@@ -55,8 +55,8 @@ FORMAT = Importer(
     cuts_parts=True,
     joins_traces=True,
     sniff=sniff,
-    files=(NamePattern.ending_with(RPD),),
-    endings=(".json", ".json.gz", ".db", RPD),
+    files=(NamePattern.ending_with(RPD), NamePattern.ending_with(f"{RPD}.gz")),
+    endings=(".json", ".json.gz", ".db", RPD, f"{RPD}.gz"),
     replaces=(
         *((RPD, ending) for ending in (".json", ".json.gz")),
         *(("_results.db", f"_results{ending}") for ending in (".json", ".json.gz", PFTRACE)),

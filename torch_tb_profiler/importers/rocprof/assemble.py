@@ -21,7 +21,7 @@ from torch_tb_profiler.importers.rocprof.tracks import RocprofTracks
 from torch_tb_profiler.importers.text_codes import TextCodes
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, EventColumns, Int64
-from torch_tb_profiler.trace.info import TraceInfo
+from torch_tb_profiler.trace.info import JobInfo, TraceInfo
 from torch_tb_profiler.trace.lookup import positions_in
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -79,6 +79,7 @@ def assemble(
         recorder=file.recorder,
         recorder_version=file.version,
         devices=gpus.infos(),
+        job=_job(recordings),
         not_recorded=not_recorded(tables, gpus.infos()),
     )
     return EventColumns(
@@ -92,6 +93,13 @@ def assemble(
         quality=quality,
         launch=launch,
     )
+
+
+def _job(recordings: Sequence[ProcessRecording]) -> JobInfo | None:
+    """The rank of the process of a file; None where a file has several, or states none."""
+    if len(recordings) != 1 or recordings[0].rank is None:
+        return None
+    return JobInfo(rank=recordings[0].rank, world_size=recordings[0].world_size)
 
 
 def _calls(assembly: RocprofAssembly, recording: int) -> LinkedPart:

@@ -114,6 +114,8 @@ class ProcessRecording(Struct):
 
     Attributes:
         pid: The process, if one is known for all rows.
+        rank: Its rank in a distributed job.
+        world_size: Number of ranks of the job.
         agents: Id → agent.
         kernels: The kernels that dispatches name.
         thread_names: (process, thread) → name.
@@ -123,6 +125,8 @@ class ProcessRecording(Struct):
     """
 
     pid: int = int(ABSENT)
+    rank: int | None = None
+    world_size: int | None = None
     agents: dict[int, Agent] = field(default_factory=dict)
     kernels: KernelSymbols = field(default_factory=no_symbols)
     thread_names: dict[tuple[int, int], str] = field(default_factory=dict)

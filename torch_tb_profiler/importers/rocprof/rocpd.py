@@ -1,13 +1,14 @@
 """Reads a rocpd database of rocprofv3 (schema 3): one recording per process.
 
 Rows with times hold their times, process and stream themselves (ROCm 7.0 and 7.1), or refer to rows
-of ``rocpd_timestamp`` and ``rocpd_track`` (later). Environments and command lines, which the
-database holds too, are not read.
+of ``rocpd_timestamp`` and ``rocpd_track`` (later). Of environments, which the database holds too,
+only the rank is read, and of command lines nothing.
 """
 
 from __future__ import annotations
 
 from torch_tb_profiler.importers.rocprof.agents import agent_of, decode_agent, name_of
+from torch_tb_profiler.importers.rocprof.ranks import read_rank
 from torch_tb_profiler.importers.rocprof.recording import (
     Agent,
     KernelSymbols,
@@ -71,6 +72,7 @@ def _read(tables: ProcessTables, texts: TextCodes, quality: QualityReport) -> Pr
         Events(tables),
     )
     recording.thread_names = _thread_names(context)
+    recording.rank, recording.world_size = read_rank(tables["info_process"].texts("environment"))
     add_regions(context)
     add_dispatches(context)
     add_copies(context)

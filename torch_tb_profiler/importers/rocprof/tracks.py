@@ -45,6 +45,7 @@ class RocprofTracks:
         self._gpus = gpus
         self._threads: dict[_Thread, int] = {}
         self._rows: dict[_Thread | _Lane | _Stream, int] = {}
+        self._shared_pids: set[int] = set()  # of several machines
 
     def thread_numbers(self, recording: int, pids: Int64, threads: Int64) -> Int64:
         """The number of each thread among all threads of the trace.
@@ -102,6 +103,10 @@ class RocprofTracks:
         for key in self._rows:
             if isinstance(key, _Stream):
                 processes.setdefault(key.device, set()).add((key.recording, key.pid))
+        recordings: dict[int, set[int]] = {}
+        for thread in self._threads:
+            recordings.setdefault(thread.pid, set()).add(thread.recording)
+        self._shared_pids = {pid for pid, each in recordings.items() if len(each) > 1}
         tracks: list[Track] = []
         for key in self._rows:
             if isinstance(key, _Stream):
@@ -117,8 +122,9 @@ class RocprofTracks:
 
     def _thread(self, key: _Thread) -> Track:
         names = self._recordings[key.recording].thread_names
+        pid = _text(key.pid)
         return Track(
-            pid=_text(key.pid),
+            pid=f"{key.recording + 1}.{pid}" if key.pid in self._shared_pids else pid,
             tid=_text(key.thread),
             thread_name=names.get((key.pid, key.thread)),
         )
