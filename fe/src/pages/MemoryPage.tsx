@@ -16,6 +16,7 @@ import "./memory/memory.css";
 import { cellOf, textOf, topRows } from "../lib/rows";
 import { Segmented } from "../ui/Segmented";
 import { PageNotes } from "./PageNotes";
+import { SnapshotAgreement } from "./SnapshotAgreement";
 import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const ORIGIN = "origin_us";
@@ -25,7 +26,15 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   peak: ["peak_categories", "memory_peaks"],
   allocations: ["memory_stats", "held", "memory_events"],
 };
-const HIDDEN_FACTS: ReadonlySet<string> = new Set([ORIGIN, "alive_at_us", "alive_bytes"]);
+const HIDDEN_FACTS: ReadonlySet<string> = new Set([
+  ORIGIN,
+  "alive_at_us",
+  "alive_bytes",
+  "snapshot_matched_pct",
+  "snapshot_offset_us",
+  "snapshot_max_difference_bytes",
+  "snapshot_mean_difference_bytes",
+]);
 /** Parameter of the address with the chosen moment, in trace time. */
 const MOMENT = "at_us";
 
@@ -45,6 +54,7 @@ export function MemoryPage(props: PageProps) {
             {isOverTime && (
               <>
                 <Curve context={context} />
+                <SnapshotAgreement notes={view.notes} />
                 <ByCategory context={context} />
                 <LiveAllocations context={context} />
                 <Recorded context={context} />

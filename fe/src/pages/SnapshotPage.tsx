@@ -9,6 +9,7 @@ import { DataTable } from "../table/DataTable";
 import { BigFacts, FactList } from "./Facts";
 import { PageNotes } from "./PageNotes";
 import { StackDetail } from "./RowDetail";
+import { SnapshotAgreement } from "./SnapshotAgreement";
 import { SegmentMap } from "./snapshot/SegmentMap";
 import "./snapshot/snapshot.css";
 import { ViewFrame, type PageProps } from "./ViewFrame";
@@ -46,6 +47,7 @@ export function SnapshotPage(props: PageProps) {
                 extra={<span className="soft">click a moment to see what was in use</span>}
               />
             )}
+            <SnapshotAgreement notes={view.notes} />
             {segments !== undefined && blocks !== undefined && segments.row_count > 0 && <SegmentMap segments={segments} blocks={blocks} />}
             {named.map(([name, table]) => (
               <DataTable
