@@ -247,5 +247,5 @@ class Importer(Struct, frozen=True):
         if self.argument_lister is None:
             return None
         module = importlib.import_module(self.argument_lister)
-        result: ArgumentListing = module.list_arguments(source, is_secret, limits)
+        result: ArgumentListing | None = module.list_arguments(source, is_secret, limits)
         return result

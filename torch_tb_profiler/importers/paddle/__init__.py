@@ -77,4 +77,5 @@ FORMAT = Importer(
         (protobuf, json) for protobuf in (".paddle_trace.pb", ".pb") for json in JSON_ENDINGS
     ),
     finder="torch_tb_profiler.importers.paddle.reader",
+    argument_lister="torch_tb_profiler.importers.paddle.reader",
 )

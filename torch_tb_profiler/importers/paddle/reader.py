@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 
+from torch_tb_profiler.importers.argument_names import ArgumentListing, ListingLimits
 from torch_tb_profiler.importers.event_query import EventArguments, EventQuery, SearchLimits
 from torch_tb_profiler.importers.kineto import find_event
+from torch_tb_profiler.importers.kineto import list_arguments as kineto_list
 from torch_tb_profiler.importers.kineto import reader as kineto
 from torch_tb_profiler.importers.paddle import is_protobuf
 from torch_tb_profiler.importers.paddle.chrome import DIALECT
@@ -54,6 +58,21 @@ def find(source: AnySource, query: EventQuery, limits: SearchLimits) -> EventArg
     if is_protobuf(source.head):
         return None
     return find_event.find(source, query, limits, DIALECT)
+
+
+def list_arguments(
+    source: AnySource, is_secret: Callable[[str, str], bool], limits: ListingLimits
+) -> ArgumentListing | None:
+    """The arguments of the events of a JSON file; None for protobuf files.
+
+    Raises:
+        StorageError, OSError: the file cannot be read.
+        UnpackLimitError: it unpacks too far.
+    """
+    assert isinstance(source, Source), "recordings of Paddle are files"
+    if is_protobuf(source.head):
+        return None
+    return kineto_list.list_arguments(source, is_secret, limits)
 
 
 def _collective_table(columns: EventColumns) -> ColumnArrays:

@@ -73,5 +73,6 @@ CHROME_FORMAT = Importer(
     joins_traces=True,
     sniff=is_chrome,
     endings=(".json", ".json.gz"),
+    argument_lister="torch_tb_profiler.importers.kineto.list_arguments",
     finder="torch_tb_profiler.importers.kineto.find_event",
 )
