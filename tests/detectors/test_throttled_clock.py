@@ -12,6 +12,7 @@ from tests.helpers.traces import Event, kernel, step
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.detectors import run_detectors
 from torch_tb_profiler.detectors.throttled_clock import detect
+from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.trace.model import Trace
 
 BUSY = [kernel("gemm", 0, 1000)]
@@ -50,6 +51,18 @@ def test_a_drop_under_load_is_reported_with_its_time() -> None:
     assert advice.at_stake_us == pytest.approx(400 * (1 - LOW / HIGH))
     assert advice.spot is not None
     assert (advice.spot.start_ns, advice.spot.end_ns) == (600_000, 1_000_000)
+
+
+def test_a_lower_clock_in_little_work_is_no_finding() -> None:
+    """At half the clock, 10 µs of work cost 0.5 % of the step, and 90 µs 4.5 %."""
+    low = [HIGH / 2 if at == 5 else HIGH for at in range(10)]
+
+    def result(work_us: float) -> Finding | None:
+        events = [kernel("gemm", at, work_us) for at in (100, 500)]
+        return detect(context(clocked(*low, events=events)))
+
+    assert result(10) is None
+    assert finding(result(90)).at_stake_us == pytest.approx(45)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.analysis.recording.missing_reasons import recorder
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import longest_kernel
@@ -12,6 +13,7 @@ from torch_tb_profiler.views.schema import TableSpec
 
 CODE = "operators_missing"
 MAX_ROWS = 10
+ANY_RECORDER = "Record the ranges of the framework too."
 EVIDENCE = TableSpec(
     CODE,
     "Kernels without operator",
@@ -38,8 +40,15 @@ def detect(context: Context) -> Finding | None:
         CODE,
         without,
         None,
+        values={"recording": _recording(context)},
         evidence=build_table(EVIDENCE, rows),
         source={"view": "kernels", "table": "kernels", "sort": "-total_us"},
         architecture=context.architecture_name,
         spot=longest_kernel(context, kernels),
     )
+
+
+def _recording(context: Context) -> str:
+    """How the recorder of this trace records operators, as a sentence."""
+    option = recorder(context.trace).records.get("operators")
+    return ANY_RECORDER if option is None else f"{option}."

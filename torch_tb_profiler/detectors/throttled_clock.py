@@ -67,7 +67,8 @@ REASONS = dict.fromkeys(("power_w", "power_limit_w", "temperature_c"), "It was n
 
 def detect(context: Context) -> Finding | None:
     """While a GPU is busy its SM clock is lower than it was before under load, for more of the
-    busy time than the threshold; nothing where the driver's own reasons say so already.
+    busy time than the threshold; nothing where the driver's own reasons say so already, or where
+    little of the step is at stake.
 
     A clock that rises at the start of a time under load is none, nor is one of an idle GPU. How
     much shorter the kernels would be at the higher clock depends on what limits them, so no gain is
@@ -79,14 +80,16 @@ def detect(context: Context) -> Finding | None:
     for gpu, profile in sorted(gpu_profiles(context.trace).items()):
         busy = context.within_steps(profile.busy)
         clock = throttled_clock(context.trace, gpu, busy, limits)
-        if clock is not None and 100 * total(clock.throttled) > known.threshold * clock.busy_ns:
+        if clock is None or 100 * total(clock.throttled) <= known.threshold * clock.busy_ns:
+            continue
+        at_stake_pct = context.share_pct(_at_stake_ns(context, clock))
+        if at_stake_pct >= known.parameters["min_step_share_pct"]:
             rows.append(_row(context, gpu, clock))
             clocks.append(clock)
     if not rows or any(note.code in STATED for note in urgent(context.trace, context.selection)):
         return None
     worst = max(range(len(rows)), key=lambda row: float(rows[row]["throttled_pct"] or 0))
     clock = clocks[worst]
-    lost = 1 - clock.throttled_mhz / clock.reached_mhz
     return Finding(
         CODE,
         float(rows[worst]["throttled_pct"] or 0),
@@ -108,8 +111,14 @@ def detect(context: Context) -> Finding | None:
         architecture=context.architecture_name,
         time=clock.throttled,
         spot=context.spot(*_longest(clock.throttled)),
-        at_stake_us=context.per_step(total(clock.throttled) * lost) / NS_PER_US,
+        at_stake_us=_at_stake_ns(context, clock) / NS_PER_US,
     )
+
+
+def _at_stake_ns(context: Context, clock: ThrottledClock) -> float:
+    """Time per step that the lower clock costs if the clock is all that counts."""
+    lost = 1 - clock.throttled_mhz / clock.reached_mhz
+    return context.per_step(total(clock.throttled) * lost)
 
 
 def _row(context: Context, gpu: int, clock: ThrottledClock) -> dict[str, float | None]:
