@@ -59,6 +59,7 @@ def test_inputs_that_begin_with_the_batch() -> None:
         ({"lower_categories", "settings"}, "2.0 to 2.3"),
         ({"lower_categories", "settings", "concrete_inputs"}, "2.1 to 2.3"),
         ({"lower_categories", "record_function_ids"}, "2.4 or newer"),
+        ({"lower_categories", "shapes", "graph_nodes"}, "2.15 or newer"),
         (set(), None),
     ],
 )

@@ -52,6 +52,10 @@ class Category(IntEnum):
     """A slice of another recording of the same process: drawn, and counted in no figure."""
 
 
+GRAPH_NODES = EVENT_NODE, HOST_NODE = "graph_event_node", "graph_host_node"
+"""Raw categories of nodes of graphs that are no device work, as torch >= 2.15 writes them: events
+that are recorded, and callbacks of the host."""
+
 NODE_CATEGORIES = (
     Category.OPERATOR,
     Category.PYTHON_OPERATOR,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER
 from torch_tb_profiler.knowledge.surroundings import torch_versions
+from torch_tb_profiler.trace.categories import GRAPH_NODES
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -26,6 +27,7 @@ def torch_version(trace: Trace) -> str | None:
     marks = {
         "capital_categories": "Operator" in categories,
         "lower_categories": "cpu_op" in categories,
+        "graph_nodes": not categories.isdisjoint(GRAPH_NODES),
         "settings": any(getattr(options, key) is not None for key in options.__struct_fields__),
         "shapes": operators["input_shape_code"].null_count() < operators.height,
         "input_types": bool(types - {None, "", "[]"}),

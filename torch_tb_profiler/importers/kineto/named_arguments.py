@@ -17,12 +17,9 @@ from torch_tb_profiler.importers.kineto.structs import (
 )
 from torch_tb_profiler.importers.kineto.values import Interner, float_column, text_codes
 from torch_tb_profiler.importers.slice_arguments import add_arguments, one_argument
-from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.categories import GRAPH_NODES, Category
 from torch_tb_profiler.trace.columns import ABSENT, ColumnArrays, EventColumns, Int32, Int64
 from torch_tb_profiler.trace.quality import QualityReport
-
-NODE_CATEGORIES = ("graph_event_node", "graph_host_node")
-"""Categories of nodes of graphs that are no device work."""
 
 NODE_COLUMNS = ("stream", "graph", "graph_node")
 """Columns of the table ``device`` that those nodes have too; the trace keeps them of device work
@@ -60,7 +57,7 @@ def node_arguments(
         strings: The strings; keys and values are added.
         quality: Counts repairs and wrong values.
     """
-    codes = [code for name in NODE_CATEGORIES if (code := strings.get(name)) is not None]
+    codes = [code for name in GRAPH_NODES if (code := strings.get(name)) is not None]
     nodes = np.flatnonzero(np.isin(raw_category, codes))
     if not nodes.size:
         return
@@ -93,7 +90,7 @@ def add_node_numbers(columns: EventColumns) -> None:
     raw_category = slices["raw_category_code"][owner[rows]]
     names, known = columns.strings, columns.tables["arguments"]
     codes = [code for code in np.unique(raw_category).tolist() if code >= 0]
-    rows = rows[np.isin(raw_category, [code for code in codes if names[code] in NODE_CATEGORIES])]
+    rows = rows[np.isin(raw_category, [code for code in codes if names[code] in GRAPH_NODES])]
     parts = []
     for column in NODE_COLUMNS:
         given = rows[device[column][rows] != ABSENT]

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from torch_tb_profiler.importers.kineto.event_kinds import EventKind
-from torch_tb_profiler.importers.kineto.named_arguments import NODE_CATEGORIES
 from torch_tb_profiler.importers.kineto.structs import NODE_FIELDS
 from torch_tb_profiler.importers.kineto.values import Interner
 from torch_tb_profiler.importers.pftrace.argument_targets import NAMED, ORDER, Form, Target
 from torch_tb_profiler.importers.pftrace.values import ArgumentColumn
 from torch_tb_profiler.importers.slice_arguments import one_argument
+from torch_tb_profiler.trace.categories import GRAPH_NODES
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     TABLE_COLUMNS,
@@ -55,7 +55,7 @@ def named_arguments(
         strings: The strings of the file; keys are added.
     """
     is_work = kind == EventKind.DEVICE_SLICE
-    node_codes = [strings.get(name, -2) for name in NODE_CATEGORIES]
+    node_codes = [strings.get(name, -2) for name in GRAPH_NODES]
     is_node = np.isin(slices["raw_category_code"], node_codes)
     for name, target in NAMED.items():
         if name not in columns:

@@ -10,14 +10,11 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.kernels.graphs.launches import graph_launches
-from torch_tb_profiler.trace.categories import Category
+from torch_tb_profiler.trace.categories import EVENT_NODE, HOST_NODE, Category
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.lookup import dense_pair_ids, positions_in
 from torch_tb_profiler.trace.model import Trace
-
-EVENT, HOST = "graph_event_node", "graph_host_node"
-"""Raw categories of the nodes, as torch >= 2.15 writes them."""
 
 
 class GraphEvents(Struct, frozen=True, eq=False):
@@ -43,7 +40,7 @@ def graph_events(trace: Trace) -> GraphEvents:
     slices = trace.slices
     rows = np.flatnonzero(slices["category"].to_numpy() == Category.DEVICE_OTHER)
     raw_category = indices(slices["raw_category_code"])[rows]
-    host, event = (np.flatnonzero(trace.strings == name) for name in (HOST, EVENT))
+    host, event = (np.flatnonzero(trace.strings == name) for name in (HOST_NODE, EVENT_NODE))
     is_node = np.isin(raw_category, np.concatenate((host, event)))
     rows, is_host = rows[is_node], np.isin(raw_category[is_node], host)
     correlation, track = indices(slices["correlation"]), indices(slices["track"])
