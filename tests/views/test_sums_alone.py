@@ -60,6 +60,16 @@ def test_the_overview_names_the_largest_kernel_and_no_step(path: Path) -> None:
     assert not [note for note in view.notes if note.kind == "advice"]
 
 
+def test_tables_without_rows_give_the_reason(path: Path) -> None:
+    """Not that a GPU works all the time."""
+    with open_trace(path, cache=False) as opened:
+        spec = all_views()["overview"]
+        view = spec.function(opened.trace, Selection())  # type: ignore[call-arg, arg-type]
+        gaps = sums_alone(opened.trace, view).tables["longest_gap"]
+    assert gaps.frame.is_empty()
+    assert gaps.spec.when_empty == SUMS_ALONE
+
+
 def test_views_about_times_are_not_available(path: Path) -> None:
     with open_trace(path, cache=False) as opened:
         available = {

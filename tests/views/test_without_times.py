@@ -38,6 +38,11 @@ def get(client: Client, url: str, status: int = 200) -> dict[str, object]:
 def test_the_first_view_is_one_that_has_something(client: Client) -> None:
     answer = get(client, "/api/views")
     assert answer["first_view"] == "operators"
+    views = answer["views"]
+    assert isinstance(views, list)
+    (timeline,) = [view for view in views if view["name"] == "timeline"]
+    assert not timeline["available"]
+    assert timeline["reason"] == "An execution trace records no times."
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,8 @@ def _is_unknown(key: str, *, is_of_kernels: bool) -> bool:
 
 def _table(table: Table, reason: str) -> Table:
     if _OF_STEPS.match(table.spec.name):
-        return replace(table, frame=table.frame.clear(), null_reasons={})
+        spec = replace(table.spec, when_empty=reason)
+        return replace(table, spec=spec, frame=table.frame.clear(), null_reasons={})
     is_of_kernels = _KERNEL_TABLES.match(table.spec.name) is not None
     unknown = [
         column.key

@@ -42,6 +42,11 @@ def no_times(trace: Trace) -> str | None:
     return recorded_reason(trace, "times")
 
 
+def no_timeline(trace: Trace) -> str | None:
+    """Why a recording cannot be drawn over time; None where it can."""
+    return no_times(trace) or no_moments(trace)
+
+
 def missing_of(spec: ViewSpec, trace: Trace) -> str | None:
     """Why a view has nothing to show of a trace; None where it has."""
     reason = no_times(trace) if spec.needs_times else None
@@ -54,7 +59,7 @@ def check_time_range(trace: Trace, selection: Selection) -> None:
     Raises:
         SelectionError: a range is selected, and there are no times.
     """
-    reason = no_times(trace) or no_moments(trace)
+    reason = no_timeline(trace)
     if reason is not None and (selection.start_ns, selection.end_ns) != (None, None):
         raise SelectionError(f"start_us, end_us: {reason}")
 
@@ -88,11 +93,12 @@ def _table(table: Table, reason: str) -> Table:
     names = [column.key for column in columns if column.type == "string"][:1]
     has_calls = any(column.key == _CALLS for column in columns)
     sort = ",".join(([f"-{_CALLS}"] if has_calls else []) + names)
+    when_empty = reason if times else spec.when_empty
     reasons = {key: text for key, text in table.null_reasons.items() if key in frame.columns}
     return in_default_order(
         replace(
             table,
-            spec=replace(spec, columns=columns, sort=sort),
+            spec=replace(spec, columns=columns, sort=sort, when_empty=when_empty),
             frame=frame,
             null_reasons=reasons | {column.key: reason for column in times},
             all_rows=None,

@@ -5,7 +5,7 @@ import type { ViewInfo, Views } from "../api/types";
 import { VIEWS } from "../generated/schema";
 import { traceQuery, type Target } from "../state/target";
 
-/** The timeline has routes instead of tables, so the server does not list it. */
+/** The timeline has routes instead of tables; the server lists it only to say why a trace has none. */
 const TIMELINE: ViewInfo = {
   name: "timeline",
   title: "Timeline",

@@ -30,7 +30,7 @@ export function OverviewPage(props: PageProps) {
         const { steps, mindspore_parts: insight } = view.tables;
         return (
           <>
-            {steps?.row_count === 0 && <EmptySelection noun="step" consequence="The numbers below are missing, not zero." />}
+            {steps?.row_count === 0 && <EmptySelection noun="step" consequence="Numbers per step are missing, not zero." />}
             <StepBar view={view} fileName={fileName("average_step")} />
             <Findings notes={view.notes} always={steps?.row_count !== 0} pending={view.findings_pending === true} />
             {insight !== undefined && <MindSporeParts context={context} table={insight} />}

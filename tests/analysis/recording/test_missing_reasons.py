@@ -22,7 +22,7 @@ NOTHING = "The recording holds no shapes."
     [
         ("torch.profiler", "The recording holds no shapes (record_shapes=True records them)."),
         (None, NOTHING),
-        ("rocprofv3", NOTHING),
+        ("a recorder of tomorrow", NOTHING),
     ],
 )
 def test_the_option_of_the_recorder_follows(name: str | None, text: str) -> None:

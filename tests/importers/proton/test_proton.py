@@ -17,6 +17,7 @@ from tests.helpers import proton as pt
 from tests.helpers.discovered import looked_into
 from tests.helpers.sums import work
 from tests.importers.kineto.reference import read_bytes
+from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.importers import TraceFormatError, import_trace
 from torch_tb_profiler.importers.proton import layout
 from torch_tb_profiler.importers.proton.chrome import lane_of, without_metrics
@@ -230,3 +231,12 @@ def test_layout_keeps_sums_exact() -> None:
     trace = trace_of(pt.as_json([pt.node("ROOT", pt.kernel("k", 10, 3)), {}]))
     assert trace.device_work["dur_ns"].to_list() == [4, 3, 3]
     assert layout.SCOPES.thread_name is not None
+
+
+def test_scopes_alone_say_nothing_of_the_host(tmp_path: Path) -> None:
+    path = tmp_path / "streams.chrome_trace"
+    path.write_bytes(pt.streams())
+    with open_trace(path, cache=False) as opened:
+        answer = opened.view("overview").answer
+    assert answer is not None
+    assert "what the host did is not recorded" in answer

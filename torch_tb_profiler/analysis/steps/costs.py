@@ -51,6 +51,9 @@ _HOST_CATEGORIES = (
 _WORK_CATEGORIES = (Category.OPERATOR, Category.PYTHON_OPERATOR, Category.OPTIMIZER)
 """What tells of work of the host where a recording holds no operators for a reason of its own."""
 
+_HOST_WORK = (Role.CPU_EXEC, Role.COMMUNICATION)
+"""Roles that operators tell about; the second one only where no device communicates."""
+
 
 def role_costs(trace: Trace, windows: StepWindows) -> Int64:
     """Time in ns per step (row) and :class:`Role` (column); each row adds up to its step."""
@@ -93,9 +96,10 @@ def unknown_roles(trace: Trace) -> dict[Role, str]:
     if no_copies is not None:
         absent = [role for role, category in COPY_ROLES.items() if not present[category]]
         unknown = dict.fromkeys(absent, no_copies) | unknown
-    own = recorded_reason(trace, "operators") if trace.device_work.is_empty() else None
+    own = recorded_reason(trace, "operators")
     if own is not None and not present[list(_WORK_CATEGORIES)].any():
-        unknown |= dict.fromkeys((Role.CPU_EXEC, Role.COMMUNICATION), own)
+        roles = _HOST_WORK if trace.device_work.is_empty() else _HOST_WORK[:1]
+        unknown |= dict.fromkeys(roles, own)
     return unknown
 
 

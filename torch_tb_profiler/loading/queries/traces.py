@@ -18,8 +18,7 @@ from torch_tb_profiler.requests.views import TraceRef
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.querying import QueryError
-from torch_tb_profiler.views.sums_alone import no_moments
-from torch_tb_profiler.views.without_times import no_times
+from torch_tb_profiler.views.without_times import no_timeline
 
 
 def subject_trace(
@@ -43,7 +42,7 @@ def timed_trace(catalog: Catalog, subject: Subject, wait_s: float | None) -> tup
         LoadingError, NotReadyError: as :func:`subject_trace`.
     """
     file, trace = subject_trace(catalog, subject, wait_s)
-    reason = no_times(trace) or no_moments(trace)
+    reason = no_timeline(trace)
     if reason is not None:
         raise RequestError("view_unavailable", f"Timeline: {reason}")
     return file, trace

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.traces import subject_trace
@@ -12,6 +14,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views import registry
 from torch_tb_profiler.views.device_words import missing_reason_of
 from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.without_times import no_timeline
 
 
 def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0.0) -> ViewsAnswer:
@@ -23,14 +26,19 @@ def views_answer(catalog: Catalog, subject: Subject, *, wait_s: float | None = 0
     """
     file, trace = subject_trace(catalog, subject, wait_s)
     workers = list(catalog.workers(file.run, file.span, wait_s=wait_s).values())
+    specs = [spec for spec in registry.all_views().values() if spec.on_pages]
+    views = [_view_entry(catalog, spec, trace, workers) for spec in specs]
     return ViewsAnswer(
-        views=[
-            _view_entry(catalog, spec, trace, workers)
-            for spec in registry.all_views().values()
-            if spec.on_pages
-        ],
+        views=[*views, *_missing_timeline(trace)],
         first_view=registry.first_view(trace),
     )
+
+
+def _missing_timeline(trace: Trace) -> Iterator[ViewEntryPayload]:
+    """The timeline, which is no view, where a trace has none."""
+    reason = no_timeline(trace)
+    if reason is not None:
+        yield ViewEntryPayload("timeline", "Timeline", "", "trace", False, reason, (), {})
 
 
 def _view_entry(
