@@ -21,7 +21,6 @@ from torch_tb_profiler.evidence.tables import (
 )
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.categories import Category
-from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -57,7 +56,7 @@ def detect(context: Context) -> Finding | None:
         return None
     dur = copies["dur_ns"].to_numpy()
     start = copies["start_ns"].to_numpy()
-    variant = _variant(context, copies["name_code"], dur)
+    variant = _variant(context, copies)
     longest = copies.row(int(dur.argmax()), named=True)
     operator = heaviest_operator_source(context, indices(copies["owner"]), dur)
     exposed = intersect(exclusive_intervals(context.trace)[Role.MEMCPY], union(start, start + dur))
@@ -84,9 +83,9 @@ def _gain_us(context: Context, copies: pl.DataFrame, variant: str) -> float | No
     return min(gain_us, context.role_ns(Role.KERNEL) / NS_PER_US)
 
 
-def _variant(context: Context, names: pl.Series, dur_ns: Int64) -> str:
+def _variant(context: Context, copies: pl.DataFrame) -> str:
     """The text variant of the direction with most of the time."""
-    directions = copy_directions(context.trace, names)
+    directions, dur_ns = copy_directions(context.trace, copies), copies["dur_ns"].to_numpy()
     times = {way: int(dur_ns[directions == way].sum()) for way in VARIANTS}
     variant = VARIANTS[max(times, key=lambda way: times[way])]
     is_of_batches = variant == "upload" and context.ranges_of(Category.DATALOADER).height > 0

@@ -30,6 +30,7 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import (
     HOST_COMMUNICATION_CATEGORIES,
     kernel_kinds,
 )
+from torch_tb_profiler.analysis.recording.stated_texts import copy_texts
 from torch_tb_profiler.knowledge.copies import direction
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int64
@@ -136,11 +137,16 @@ _NONE = np.empty(0, np.int64)
 def _communication_by_device(trace: Trace) -> dict[int, Intervals]:
     """Per device when it ran communication kernels or copied to or from another device."""
     work = trace.device_work
-    peer_copies = codes.names_match(
-        trace, work["name_code"].to_numpy(), lambda name: direction(name) == "PtoP"
-    )
-    peer_copies &= work["category"].to_numpy() == Category.MEMCPY
-    rows = np.flatnonzero(kernel_kinds(trace).is_communication | peer_copies)
+    copies = np.flatnonzero(work["category"].to_numpy() == Category.MEMCPY)
+    texts = copy_texts(trace, work[copies])
+    is_between = [
+        "PtoP" in (direction(name), direction(stated))
+        for name, stated in zip(texts.names, texts.stated, strict=True)
+    ]
+    peer_copies = copies[np.array(is_between, np.bool_)[texts.index]]
+    is_chosen = kernel_kinds(trace).is_communication.copy()
+    is_chosen[peer_copies] = True
+    rows = np.flatnonzero(is_chosen)
     return _union_by_device(indices(work["device"])[rows], work[rows])
 
 

@@ -15,6 +15,7 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import indices
 from torch_tb_profiler.analysis.algebra.intervals import total_within
 from torch_tb_profiler.analysis.idle.gaps import busy
+from torch_tb_profiler.analysis.recording.stated_texts import copy_texts
 from torch_tb_profiler.knowledge.host_calls import call_kind, fetches_value
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
@@ -160,11 +161,12 @@ def _pending(trace: Trace, time_ns: Int64) -> Int64:
     return pending
 
 
-def copy_directions(trace: Trace, names: pl.Series) -> Int8:
-    """Per name code of a copy its direction as :class:`Wait`: ``UPLOAD`` to a device, ``FETCH``
-    from it, ``COPY`` for others and unknown ones."""
-    directions: Int8 = codes.map_names(trace, names.to_numpy(), _direction, np.int8)
-    return directions
+def copy_directions(trace: Trace, copies: pl.DataFrame) -> Int8:
+    """Per copy (rows of ``trace.device_work``) its direction as :class:`Wait`: ``UPLOAD`` to a
+    device, ``FETCH`` from it, ``COPY`` for others and unknown ones."""
+    texts = copy_texts(trace, copies)
+    described = map(" ".join, zip(texts.names, texts.stated, strict=True))
+    return np.array([_direction(text) for text in described], np.int8)[texts.index]
 
 
 def _call_kinds(trace: Trace, names: pl.Series) -> Int8:
@@ -212,13 +214,19 @@ def _directions(trace: Trace, calls: Int64) -> tuple[Int8, Bools]:
     copies = trace.device_work.filter(
         (pl.col("category") == Category.MEMCPY) & pl.col("launch").is_not_null()
     )
-    names = copies["name_code"]
-    is_pageable = codes.names_match(trace, names.to_numpy(), lambda name: "Pageable" in name)
+    texts = copy_texts(trace, copies)
+    described = zip(texts.names, texts.stated, strict=True)
+    is_pageable = np.array([_is_pageable(*each) for each in described], np.bool_)[texts.index]
     direction = np.full(trace.slices.height, Wait.COPY, np.int8)
     pageable = np.zeros(trace.slices.height, np.bool_)
     launch = indices(copies["launch"])
-    direction[launch], pageable[launch] = copy_directions(trace, names), is_pageable
+    direction[launch], pageable[launch] = copy_directions(trace, copies), is_pageable
     return direction[calls], pageable[calls]
+
+
+def _is_pageable(name: str, stated: str) -> bool:
+    """Whether a copy is from or to pageable memory, by its name or its arguments."""
+    return "Pageable" in name or "pageable" in stated.lower()
 
 
 def _direction(name: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
-from torch_tb_profiler.analysis.recording.stated_texts import stated_texts
+from torch_tb_profiler.analysis.recording.stated_texts import copy_texts
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.knowledge import copies as knowledge
@@ -21,9 +21,6 @@ from torch_tb_profiler.trace.model import Trace
 
 SET = "set"
 """The kind of memory sets."""
-
-KIND_ARGUMENTS = ("copy kind", "src kind", "dst kind", "memory kind")
-"""Arguments with the direction and memories of copies, of recorders that name all copies alike."""
 
 _KEYS = ("kind", "host_memory", "device")
 
@@ -38,39 +35,26 @@ def copy_calls(trace: Trace) -> pl.DataFrame:
     the call that launched it, -1 where unknown).
     """
     work = trace.device_work.with_row_index("row").filter(pl.col("category") != Category.KERNEL)
-    work = work.join(
-        stated_texts(trace, KIND_ARGUMENTS), on="slice", how="left", maintain_order="left"
-    )
-    by_text = work.select("name_code", "stated").unique(maintain_order=True)
-    texts = [(str(trace.strings[code]), stated or "") for code, stated in by_text.iter_rows()]
-    by_text = by_text.with_columns(
-        direction=pl.Series(
-            [_recognized(knowledge.direction, each) for each in texts], dtype=pl.String
-        ),
-        host_memory=pl.Series(
-            [_recognized(knowledge.host_memory, each) for each in texts], dtype=pl.String
-        ),
+    texts = copy_texts(trace, work)
+    pairs = list(zip(texts.names, texts.stated, strict=True))
+    direction, host_memory = (
+        pl.Series([_recognized(rule, each) for each in pairs], dtype=pl.String).gather(texts.index)
+        for rule in (knowledge.direction, knowledge.host_memory)
     )
     launches = gather(indices(trace.slices["name_code"]), indices(work["launch"]))
     is_set = pl.col("category") == Category.MEMSET
-    calls: pl.DataFrame = (
-        work.with_columns(launch_code=pl.Series(launches, dtype=pl.Int32))
-        .join(
-            by_text,
-            on=["name_code", "stated"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        .select(
-            pl.col("row").cast(pl.Int64),
-            pl.when(is_set).then(pl.lit(SET)).otherwise("direction").alias("kind"),
-            "host_memory",
-            "device",
-            "dur_ns",
-            "bytes",
-            "launch_code",
-        )
+    calls: pl.DataFrame = work.with_columns(
+        launch_code=pl.Series(launches, dtype=pl.Int32),
+        direction=direction,
+        host_memory=host_memory,
+    ).select(
+        pl.col("row").cast(pl.Int64),
+        pl.when(is_set).then(pl.lit(SET)).otherwise("direction").alias("kind"),
+        "host_memory",
+        "device",
+        "dur_ns",
+        "bytes",
+        "launch_code",
     )
     return calls
 
