@@ -36,7 +36,7 @@ def test_devices_of_intel_have_name_and_memory() -> None:
 
 
 def test_the_queue_of_hsa_is_no_annotation_and_is_read_on_request() -> None:
-    args = {"graph id": 3, "graph node id": 5, "hsa_queue": "0x7f3c"}
+    args: dict[str, Any] = {"graph id": 3, "graph node id": 5, "hsa_queue": "0x7f3c"}
     trace = read([kernel("k", 0, 5, stream=4, **args)])
     assert trace.stated.is_empty()
     assert trace.device_work["stream"].to_list() == [4]
