@@ -110,7 +110,7 @@ def calls(path: Path) -> Sums:
                 " JOIN all_string N ON N.id = R.name_id AND N.guid = R.guid"
                 " JOIN all_info_process P ON P.id = R.pid AND P.guid = R.guid"
                 " JOIN all_info_thread H ON H.id = R.tid AND H.guid = R.guid"
-                " WHERE C.name NOT LIKE 'MARKER_CORE%'"
+                " WHERE C.name NOT LIKE 'MARKER_CORE%' OR N.string = 'roctxRangePop'"
             )
         )
 

@@ -101,11 +101,14 @@ def test_kernels_of_a_recording_of_counters_alone(tmp_path: Path) -> None:
     document = rocprof.to_json([rocprof.training()])
     process = document["rocprofiler-sdk-tool"][0]
     process["buffer_records"]["kernel_dispatch"] = []
-    process["callback_records"]["counter_collection"] *= 2  # each dispatch counts once
+    process["callback_records"]["counter_collection"] *= 2  # replayed in two passes
     path = rocprof.write_document(tmp_path / "x_results.json", document)
     trace = open_path(path)
     kernels = trace.device_work.filter(pl.col("category") == int(Category.KERNEL))
     assert kernels["dur_ns"].to_list() == [80_000] * 4
+    rows = trace.arguments.filter(pl.col("slice") == first_kernel(trace)["slice"])
+    values = {trace.text(key): value for key, value in rows.select("key_code", "value").rows()}
+    assert values == {"SQ_WAVES": 128.0, "GRBM_COUNT": 1000.0}  # not again of the second pass
 
 
 def test_work_that_did_not_complete_has_no_duration(tmp_path: Path) -> None:
@@ -153,6 +156,18 @@ def test_the_rank_in_the_environment(
     stated = (None, None) if job is None else (job.rank, job.world_size)
     assert stated == (rank, world_size)
     assert "secret" not in repr((columns.info, columns.strings))
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_calls_of_other_libraries_are_counted(tmp_path: Path, ending: str) -> None:
+    process = rocprof.training()
+    process.calls += [
+        rocprof.call("rocDecDecodeFrame", 5, 9, 1), rocprof.call("roctxRangePop", 15, 19, 2),
+    ]  # fmt: skip
+    columns = import_path(write(tmp_path, ending, process))
+    assert columns.quality.counts["unknown_category"] == 1
+    is_other = columns.tables["slices"]["category"] == Category.HOST_OTHER
+    assert int(is_other.sum()) == 2
 
 
 def test_old_names_of_kernels(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ class JsonProcess:
         self._agents: list[AgentRecord] = []
         self._symbols: list[KernelSymbols] = []
         self._counter_names: dict[int, str] = {}
-        self._counters: list[tuple[Int64, Int64, Float64]] = []
+        self._counters: list[tuple[Int64, Int64, Int64, Float64]] = []
+        self._counted_records = 0
         self._counted: list[_Columns] = []
         self._parts: dict[str, list[_Columns]] = {}
 
@@ -141,7 +142,9 @@ class JsonProcess:
         )
 
     def _add_counters(self, counted: list[records.CounterRecord]) -> int:
-        self._counters.append(records.counter_columns(counted, self._quality))
+        dispatch, record, counter, value = records.counter_columns(counted, self._quality)
+        self._counters.append((dispatch, record + self._counted_records, counter, value))
+        self._counted_records += len(counted)
         dispatches = [each.dispatch() for each in counted]
         self._counted.append(records.dispatch_columns(dispatches, self._quality))
         return len(counted)
@@ -164,10 +167,13 @@ class JsonProcess:
         tables.add_calls(context, tables.join(self._parts.pop("calls", [])))
         tables.add_allocations(context, tables.join(self._parts.pop("memory_allocation", [])))
         if self._counters:
-            dispatch, counter, value = (
+            dispatch, record, counter, value = (
                 np.concatenate(parts) for parts in zip(*self._counters, strict=True)
             )
-            tables.add_counters(context, dispatch, counter, value, self._counter_names)
+            chosen = tables.first_records(dispatch, record, counter)
+            tables.add_counters(
+                context, dispatch[chosen], counter[chosen], value[chosen], self._counter_names
+            )
         return recording
 
     def _agents_by_id(self) -> dict[int, Agent]:

@@ -286,14 +286,16 @@ def _address(value: Any) -> Any:
 
 def counter_columns(
     records: Sequence[CounterRecord], quality: QualityReport
-) -> tuple[Int64, Int64, Float64]:
-    """Per value of a counter its dispatch, the id of the counter, and the value."""
+) -> tuple[Int64, Int64, Int64, Float64]:
+    """Per value of a counter its dispatch, the number of its record among ``records``, the id of
+    the counter, and the value."""
     dispatches = Columns(records, quality).ints("dispatch_data.dispatch_info.dispatch_id")
     per_dispatch = np.array([len(record.records) for record in records], np.int64)
     values = [value for record in records for value in record.records]
     ids = Columns(values, quality).ints("counter_id.handle")
     numbers = float_column([value.value for value in values], quality, "counter value")
-    return np.repeat(dispatches, per_dispatch), ids, numbers
+    record = np.repeat(np.arange(len(records)), per_dispatch)
+    return dispatches[record], record, ids, numbers
 
 
 def kernel_name(record: KernelRecord) -> str | None:

@@ -16,12 +16,14 @@ from torch_tb_profiler.importers.rocprof.vocabulary import (
     RELEASES,
     call_category,
     event_type,
+    is_other_library,
     library_name,
 )
 from torch_tb_profiler.importers.text_codes import TextCodes
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Float64, Int64
 from torch_tb_profiler.trace.constant_columns import constant
+from torch_tb_profiler.trace.lookup import dense_pair_ids
 from torch_tb_profiler.trace.quality import QualityReport
 
 Columns = Mapping[str, Int64]
@@ -119,6 +121,9 @@ def add_calls(context: JsonContext, columns: Columns) -> None:
         "event_type": np.array(marker, np.int64)[inverse],
     }
     is_marker = by_row["event_type"] >= 0
+    is_other = [is_other_library(context.names.kinds.get(each, "")) for each in known[0].tolist()]
+    others = int(np.array(is_other, np.bool_)[inverse].sum())
+    context.quality.add("unknown_category", others)
     _add_rows(
         context,
         "calls",
@@ -149,6 +154,14 @@ def add_allocations(context: JsonContext, columns: Columns) -> None:
         time=columns["start"],
         **{name: columns[name] for name in ("thread", "agent", "address", "bytes")},
     )
+
+
+def first_records(dispatch: Int64, record: Int64, counter: Int64) -> Int64:
+    """The values of each dispatch's counters that are in the first record with that counter: a
+    dispatch that was replayed in several passes may have it again."""
+    _, pair = dense_pair_ids(dispatch, counter)
+    _, first = np.unique(pair, return_index=True)
+    return np.flatnonzero(record == record[first][pair])
 
 
 def add_counters(

@@ -15,12 +15,14 @@ from torch_tb_profiler.importers.rocprof.vocabulary import (
     MARKERS,
     call_category,
     event_type,
+    is_other_library,
     library_name,
 )
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import ABSENT, Bools, Int64
 
 NOT_READ = "samples without a value"
+FUNCTION = "roctx"
+"""Beginning of the names of ROCTx's functions."""
 
 
 class _Document(msgspec.Struct):
@@ -42,6 +44,8 @@ def add_regions(context: RocpdContext) -> None:
     names, position = context.strings.distinct(rows.ints("name_id")["name_id"])
     kinds, kind = context.categories(events["category_id"])
     is_marker = np.array([MARKERS.fullmatch(each) is not None for each in kinds], np.bool_)[kind]
+    types = np.array([_event_type(text or "") for text in names], np.int64)[position]
+    is_marker &= types >= 0
     name = context.texts.codes(text or None for text in names).astype(np.int64)[position]
     start, end = (context.events.times(rows, column) for column in ("start", "end"))
     calls = {
@@ -54,20 +58,28 @@ def add_regions(context: RocpdContext) -> None:
         "start": start,
         "end": end,
     }
-    is_other = ~is_marker & (calls["category"] == Category.HOST_OTHER)
+    is_other = np.array([is_other_library(each) for each in kinds], np.bool_)[kind]
     context.quality.add("unknown_category", int(is_other.sum()))
     chosen = np.flatnonzero(~is_marker)
     context.recording.add("calls", len(chosen), **select(calls, chosen))
-    types = [event_type(text or "") or PUSH_POP[0] for text in names]
     markers = {
         "pid": located["pid"],
         "thread": located["thread"],
-        "event_type": np.array(types, np.int64)[position],
+        "event_type": types,
         "text": name,
         "start": start,
         "end": end,
     }
     _add_markers(context, markers, np.flatnonzero(is_marker), events["row"])
+
+
+def _event_type(name: str) -> int:
+    """The kind of range or mark that a region of ROCTx is, -1 for another call. Some recorders
+    write the message in place of the function's name: that is a range."""
+    known = event_type(name)
+    if known is not None:
+        return known
+    return -1 if name.startswith(FUNCTION) else PUSH_POP[0]
 
 
 def add_samples(context: RocpdContext) -> None:

@@ -13,6 +13,9 @@ MARKERS = re.compile(r"MARKER_CORE(_RANGE)?_API|rocm_marker_api", re.IGNORECASE)
 _RUNTIME = re.compile(r"(ROCM_)?(HIP|HSA|RCCL)(_\w*)?_API(_\w+)?", re.IGNORECASE)
 """Kinds of records that are calls into the runtimes of the device."""
 
+_ROCTX = ("MARKER_", "ROCM_MARKER")
+"""Beginnings of kinds of records of ROCTx, ranges or not."""
+
 _EVENT_TYPES: tuple[tuple[str, int], ...] = (
     ("roctxMark", MARK[0]),
     ("roctxRangePush", PUSH_POP[0]),
@@ -38,6 +41,11 @@ def call_category(kind: str) -> Category:
     ('RUNTIME', 'HOST_OTHER')
     """
     return Category.RUNTIME if _RUNTIME.fullmatch(kind) else Category.HOST_OTHER
+
+
+def is_other_library(kind: str) -> bool:
+    """Whether calls of a kind are of a library that nothing here knows (video decoding, OpenMP)."""
+    return _RUNTIME.fullmatch(kind) is None and not kind.upper().startswith(_ROCTX)
 
 
 def library_name(kind: str) -> str:
