@@ -55,6 +55,15 @@ def test_cuts_and_bit_flips_end_in_columns_or_a_reason() -> None:
             build_trace(read(cut))
 
 
+def test_names_of_a_megabyte_are_cut() -> None:
+    long = "n" * 1_000_000
+    event = xp.Event(long, 0, 1000, {"note": long}, {"tf_op": long})
+    plane = xp.PlaneWriter("/device:TPU:0", [xp.Line("XLA Ops", [event])])
+    columns = read(xp.space(plane))
+    assert columns.quality.counts["text_cut"]
+    assert max(map(len, columns.strings)) <= 262_144
+
+
 HUGE = b"\xff" * 9 + b"\x01"
 LONG = b"\xff" * 20
 

@@ -216,6 +216,7 @@ class Assembly:
         process = self._contexts.process
         operators = add_device_operators(contexts, process, self._rows)
         add_steps(contexts, process, self._rows)
+        self._quality.add("text_cut", self._rows.cut_count)
         tables = self._rows.tables()
         slices = tables["slices"]
         slices["category"][operators.loops] = Category.DEVICE_ANNOTATION

@@ -43,7 +43,7 @@ def add_event_arguments(stats: NamedStats, row_of_event: Int64, rows: TraceRows)
     if not values.owner.size:
         return
     key_ids, key = np.unique(values.key, return_inverse=True)
-    key_code = np.array([rows.strings[names[each]] for each in key_ids.tolist()], np.int32)[key]
+    key_code = np.array([rows.code(names[each]) for each in key_ids.tolist()], np.int32)[key]
     codes, texts = values.resolve_texts(stats.names)
     text_code = rows.codes(texts)[codes]
     numbers = values.numbers()

@@ -84,7 +84,7 @@ def plane_metadata(names: EventNames, rows: TraceRows) -> PlaneMetadata:
         text = names.texts[code]
         match = HLO_TEXT.match(text)
         operation = match[1] if match else text
-        short[code] = rows.strings[operation]
+        short[code] = rows.code(operation)
         kind = COLLECTIVE.fullmatch(operation)
         collective[code] = rows.strings[kind[1].replace("-", "_")] if kind else -1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct, field
 
-from torch_tb_profiler.importers.kineto.values import Interner
+from torch_tb_profiler.importers.kineto.values import MAX_TEXT_CHARS, Interner
 from torch_tb_profiler.trace.columns import (
     ABSENT,
     TABLE_COLUMNS,
@@ -27,16 +27,25 @@ class TraceRows(Struct):
         strings: Text → code.
         tracks: The tracks.
         slice_count: Number of slices so far.
+        cut_count: How many texts were cut because they are too long.
     """
 
     strings: Interner = field(default_factory=Interner)
     tracks: list[Track] = field(default_factory=list)
     slice_count: int = 0
+    cut_count: int = 0
     _parts: dict[str, list[ColumnArrays]] = field(default_factory=dict)
 
     def codes(self, texts: list[str]) -> Int32:
         """The codes of texts; one more element, of no text, is for the code -1."""
-        return np.array([*(self.strings[text] for text in texts), NO_TEXT], np.int32)
+        return np.array([*map(self.code, texts), NO_TEXT], np.int32)
+
+    def code(self, text: str) -> int:
+        """The code of a text that the file states."""
+        if len(text) > MAX_TEXT_CHARS:
+            self.cut_count += 1
+            text = text[:MAX_TEXT_CHARS]
+        return self.strings[text]
 
     def add_track(self, track: Track) -> int:
         """Add a track; returns its index."""
