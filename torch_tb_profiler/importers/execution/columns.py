@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.importers.execution.device_nodes import stream_of
 from torch_tb_profiler.importers.execution.nodes import (
     GROUPS,
     STRUCTURE,
@@ -31,7 +32,7 @@ MAX_LISTED_RANKS = 1 << 16
 
 INTEGERS = (
     "id", "parent", "record_function_id", "sequence", "scope", "thread", "forward_thread", "kind",
-    "start_us", "duration_us",
+    "start_us", "duration_us", "device_stream",
 )  # fmt: skip
 _ATTRIBUTES = ("rf_id", "seq_id", "scope", "tid", "fw_tid")
 """The attributes behind the third to the seventh of them."""
@@ -132,6 +133,7 @@ class NodeColumns:
                 kind,
                 node.start_us,
                 node.duration_us,
+                stream_of(node),
             )
         )
         inputs = input_texts(node.inputs)

@@ -15,6 +15,11 @@ from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.execution.chakra_nodes import ChakraNodes
 from torch_tb_profiler.importers.execution.collectives import collective_table
 from torch_tb_profiler.importers.execution.columns import NodeColumns
+from torch_tb_profiler.importers.execution.device_nodes import (
+    device_categories,
+    device_table,
+    device_track,
+)
 from torch_tb_profiler.importers.execution.json_nodes import JsonNodes
 from torch_tb_profiler.importers.execution.messages import begins_chakra
 from torch_tb_profiler.importers.execution.order import parent_rows, positions
@@ -46,6 +51,9 @@ MAX_US = 2**62 // NS_PER_US
 
 USER_SCOPE = 7
 """``at::RecordScope::USER_SCOPE``: a range of ``record_function``."""
+
+_OF_WORK: tuple[Capability, ...] = ("kernels", "copies")
+"""What files with nodes of devices record."""
 
 _NOT_RECORDED: tuple[Capability, ...] = (
     "call_stacks", "python", "modules", "memory", "runtime", "kernels", "copies", "launches",
@@ -90,10 +98,13 @@ def _event_columns(
     by_id, first = np.unique(ids, return_index=True)
     quality.add("node_repeated", len(ids) - len(by_id))
     has_times, start_ns, dur_ns = _times(columns, first)
-    threads, track = np.unique(columns.numbers("thread")[first], return_inverse=True)
-    record_function = _record_function_ids(columns, first)
+    stream = columns.numbers("device_stream")[first]
+    on_device = (stream != ABSENT) & has_times
+    lane = np.where(on_device, stream, columns.numbers("thread")[first])
+    lanes, track = np.unique(np.stack([on_device, lane]), axis=1, return_inverse=True)
+    record_function = np.where(on_device, -1, _record_function_ids(columns, first))
+    parents = columns.numbers("parent")[first]
     if not has_times:
-        parents = columns.numbers("parent")[first]
         is_flat = (columns.numbers("record_function_id")[first] == ABSENT).all()
         row, circles = parent_rows(by_id, np.full_like(parents, ABSENT) if is_flat else parents)
         quality.add("node_circle", circles)
@@ -105,26 +116,33 @@ def _event_columns(
     slices |= {
         "category": _categories(columns, first),
         "name_code": columns.codes("name")[first],
-        "track": track.astype(np.int32),
+        "track": track.reshape(-1).astype(np.int32),
         "start_ns": start_ns,
         "dur_ns": dur_ns,
         "external_id": by_id,
     }
     refine(slices["category"], slices["name_code"], strings)
+    work = np.flatnonzero(on_device)
+    slices["category"][work] = device_categories(slices["name_code"][work], strings)
     tables["slices"] = slices
-    tables["operator"] = _operators(columns, first, record_function)
+    tables["device"] = device_table(work, stream[work])
+    tables["operator"] = _operators(columns, first, record_function, np.flatnonzero(~on_device))
     collectives = {at: columns.collectives[row] for at, row in enumerate(first.tolist())
                    if row in columns.collectives}  # fmt: skip
     tables["collective"] = collective_table(collectives, strings)
     in_order = np.full(len(ids), -1, np.int64)
     in_order[first] = record_function
-    missing = _NOT_RECORDED if has_times else ("times", *_NOT_RECORDED)
+    missing = [each for each in _NOT_RECORDED if not (work.size and each in _OF_WORK)]
+    missing += [] if has_times else ["times"]
     reasons = {"times": NO_TIMES}
     return EventColumns(
         format=FORMAT,
         tables=tables,
         strings=strings,
-        tracks=[_track(pid, thread) for thread in threads.tolist()],
+        tracks=[
+            device_track(number) if is_device else _track(pid, number)
+            for is_device, number in lanes.T.tolist()
+        ],
         base_ns=0,
         time_unit_ns=NS_PER_US if has_times else 1,
         info=TraceInfo(
@@ -137,7 +155,16 @@ def _event_columns(
         ),
         quality=quality,
         side=(SideTable("execution_tensors", name, columns.tensor_frame(in_order)),),
+        launch=_launches(by_id, parents, on_device),
     )
+
+
+def _launches(ids: Int64, parents: Int64, on_device: Bools) -> Int64:
+    """Per node that ran on a device the row of the host's node that it depends on: the operator
+    that launched it, as no call of a runtime is recorded; else ABSENT."""
+    at = np.minimum(np.searchsorted(ids, parents), len(ids) - 1)
+    has_launch = on_device & (ids[at] == parents) & ~on_device[at]
+    return np.where(has_launch, at, ABSENT)
 
 
 def _times(columns: NodeColumns, rows: Int64) -> tuple[bool, Int64, Int64]:
@@ -165,12 +192,15 @@ def _categories(columns: NodeColumns, rows: Int64) -> np.ndarray[tuple[int], np.
     return np.where(is_range, Category.ANNOTATION, Category.OPERATOR).astype(np.int8)
 
 
-def _operators(columns: NodeColumns, rows: Int64, record_function: Int64) -> ColumnArrays:
+def _operators(
+    columns: NodeColumns, first: Int64, record_function: Int64, slices: Int64
+) -> ColumnArrays:
+    rows, record_function = first[slices], record_function[slices]
     sequence = columns.numbers("sequence")[rows]
     forward_thread = columns.numbers("forward_thread")[rows]
     table = absent_table("operator", len(rows))
     return table | {
-        "slice": np.arange(len(rows)),
+        "slice": slices,
         "input_shape_code": columns.codes("shapes")[rows],
         "input_type_code": columns.codes("types")[rows],
         "concrete_inputs_code": columns.codes("values")[rows],
