@@ -18,7 +18,7 @@ OTHER_MEANING = {
     "cli/arguments.py": {"compare"},  # the command
     "cli/dlprof_reports.py": {"summary"},  # a report of DLProf
     "loading/ingest": {"summary", "distributed"},  # of a rank, in the cache; a module of Dask
-    "loading/opening": {"summary", "memory"},  # the same; a table of columns
+    "loading/opening": {"summary", "memory", "shapes"},  # the same; tables and inputs of nodes
     "loading/processes": {"memory"},  # a controller of cgroups
     "loading/queries": {"summary"},  # of a rank
     "loading/store": {"summary", "data"},  # of a rank; a key of NumPy's array interface

@@ -37,9 +37,11 @@ from torch_tb_profiler.requests.errors import (
     unknown,
 )
 from torch_tb_profiler.requests.python_values import (
+    SELECTION_KEYS,
     Steps,
     Time,
     names_from_values,
+    option_texts,
     part_from_values,
     steps_text,
     time_ns,
@@ -50,7 +52,6 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.device_words import missing_reason_of
-from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.schema import Fact, Note, Series
 
@@ -68,9 +69,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-_SELECTION_KEYS = tuple(each.key for each in SELECTION_TEXTS if each.key != "steps")
-"""What chooses a part of a trace and is given as text; steps may be numbers."""
 
 
 def open_trace(
@@ -256,7 +254,7 @@ class OpenedTrace:
                 closed.
         """
         rows = TableQuery(table, sort, filter, offset, limit)
-        texts = _texts({"iterations_by": iterations_by, **parameters})
+        texts = option_texts({"iterations_by": iterations_by, **parameters})
         own = _subject(self, _selection(steps, start_us, end_us, group_by, texts), texts)
         if baseline is None:
             return self._answer(name, own, rows)
@@ -387,18 +385,5 @@ def _selection(
     texts: Mapping[str, str | None],
 ) -> Selection:
     times = time_ns("start_us", start_us), time_ns("end_us", end_us)
-    chosen: dict[str, Any] = {key: texts.get(key) for key in _SELECTION_KEYS}
+    chosen: dict[str, Any] = {key: texts.get(key) for key in SELECTION_KEYS}
     return Selection(steps_text(steps), *times, group_by, **chosen)
-
-
-def _texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Options that choose a part or are parameters of views, as texts.
-
-    Raises:
-        TypeError: one is neither.
-    """
-    known = {*_SELECTION_KEYS, *all_parameters()}
-    for key in options:
-        if key not in known:
-            raise TypeError(f"view() got an unexpected keyword argument {key!r}")
-    return {key: None if value is None else str(value) for key, value in options.items()}

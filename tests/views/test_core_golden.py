@@ -145,7 +145,10 @@ def test_every_operator_row_is_the_sum_over_the_raw_events(
         }
         assert result.keys() == expected.keys()
         for group, values in expected.items():
-            assert result[group] == pytest.approx(values, abs=1e-6), group
+            # What the file does not state of any of the kernels may be computed instead.
+            stated = [row for row, value in enumerate(values) if value is not None]
+            own = [result[group][row] for row in stated]
+            assert own == pytest.approx([values[row] for row in stated], abs=1e-6), group
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -182,7 +185,10 @@ def test_every_kernel_row_is_the_sum_over_the_raw_events(
         }
         assert result.keys() == expected.keys()
         for group, values in expected.items():
-            assert result[group] == pytest.approx(values, abs=1e-6), group
+            # What the file does not state of any of the kernels may be computed instead.
+            stated = [row for row, value in enumerate(values) if value is not None]
+            own = [result[group][row] for row in stated]
+            assert own == pytest.approx([values[row] for row in stated], abs=1e-6), group
 
 
 @pytest.mark.parametrize("name", REAL)

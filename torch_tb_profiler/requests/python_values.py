@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import SupportsIndex
 
@@ -12,9 +12,14 @@ from torch_tb_profiler.importers.requested_arguments import checked_names
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.parameters import MAX_TIME_US, recording_part
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.parameters import SELECTION_TEXTS
+from torch_tb_profiler.views.registry import all_parameters
 
 Steps = str | int | range
 Time = float | int | str | Decimal
+
+SELECTION_KEYS = tuple(each.key for each in SELECTION_TEXTS if each.key != "steps")
+"""What chooses a part of a trace and is given as text; steps may be numbers."""
 
 
 def steps_text(steps: Steps | None) -> str | None:
@@ -76,3 +81,16 @@ def names_from_values(arguments: Iterable[str]) -> tuple[str, ...]:
         return checked_names([arguments] if isinstance(arguments, str) else arguments)
     except ValueError as error:
         raise RequestError("bad_parameter", f"arguments: {error}") from error
+
+
+def option_texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Options that choose a part of a trace or are parameters of views, as texts.
+
+    Raises:
+        TypeError: one is neither.
+    """
+    known = {*SELECTION_KEYS, *all_parameters()}
+    for key in options:
+        if key not in known:
+            raise TypeError(f"view() got an unexpected keyword argument {key!r}")
+    return {key: None if value is None else str(value) for key, value in options.items()}
