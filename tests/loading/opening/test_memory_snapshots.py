@@ -135,3 +135,13 @@ def test_a_snapshot_alone_stays_what_it_is(tmp_path: Path) -> None:
         assert recording.trace.meta.format == "snapshot"
         assert snapshot_agreement(recording.trace) is None
         assert recording.view("snapshot").table("by_owner").is_empty()
+
+
+def test_traces_are_compared_by_operator_with_and_without_a_snapshot(tmp_path: Path) -> None:
+    joined = planted_pair(3).write(tmp_path / "a", "trace.json", "snapshot.pickle")
+    alone = planted_pair(3).write(tmp_path / "b", "trace.json", "unused.bin")
+    with opened(joined) as candidate, opened(alone) as baseline:
+        assert snapshot_agreement(candidate.trace) is not None
+        table = candidate.compare(baseline).table("memory_parts")
+        assert "operator" in table["grouping"].to_list()
+        assert table["delta_size_bytes"].fill_null(1).sum() == 0

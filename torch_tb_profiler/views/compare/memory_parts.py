@@ -19,6 +19,7 @@ from torch_tb_profiler.analysis.memory.snapshot.moments import (
     label_of,
     live_allocations,
 )
+from torch_tb_profiler.analysis.memory.snapshot.owners import is_joined
 from torch_tb_profiler.knowledge.memory import BEFORE_RECORDING
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.compare.steps import StepBasis
@@ -82,7 +83,7 @@ def compared_parts(bases: tuple[StepBasis, StepBasis]) -> Table:
 
 
 def _parts(basis: StepBasis) -> dict[Part, int]:
-    if "snapshot_events" in basis.trace.side:
+    if "snapshot_events" in basis.trace.side and not is_joined(basis.trace):
         return _by_stack(basis.trace)
     trace = basis.trace
     records = memory_records(trace)
