@@ -41,6 +41,15 @@ def test_groups_have_totals_and_shares_only(path: Path) -> None:
         assert table[key].null_count() == table.height
 
 
+def test_boxes_of_the_flame_graph_lie_in_their_parents_side_by_side(path: Path) -> None:
+    with open_trace(path, cache=False) as opened:
+        flame = opened.view("groups").tables["group_flame"]
+    left = dict(flame.select("path", "device_left_us").iter_rows())
+    width = dict(flame.select("path", "device_width_us").iter_rows())
+    assert left["decode"] == left["decode/layer0"] == 0
+    assert left["decode/layer1"] == pytest.approx(width["decode/layer0"])
+
+
 def test_efficiency_divides_stated_work_by_time(path: Path) -> None:
     with open_trace(path, cache=False) as opened:
         table = opened.view("efficiency").tables["operators"]

@@ -17,7 +17,7 @@ from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 _OF_CALLS = re.compile(
-    r"(?:^|_)(?:min|max|median|p95|std|idle|gaps?|overhead|left|member|step|utilization|wall|"
+    r"(?:^|_)(?:min|max|median|p95|std|idle|gaps?|overhead|member|step|utilization|wall|"
     r"deviation|busy|sm|throughput|event)(?:_|$)|^(?:cpu|host)_|^mfu"
 )
 """Keys of values that follow from single calls or from when they ran."""

@@ -31,10 +31,10 @@ _TIME_TEXT = re.compile(r"\d\s?(?:ns|µs|ms|s)\b")
 """A time in a text."""
 
 _ELSEWHERE = (
-    "Operators, their shapes and their FLOPs are in the views operators, shapes, efficiency."
+    "Operators, their shapes and their FLOPs are in the views operators, shapes and efficiency."
 )
 
-_CALLS = "calls"
+_CALLS, _WORK = "calls", "flops"
 
 
 def no_times(trace: Trace) -> str | None:
@@ -122,4 +122,5 @@ def _answer(view: View, reason: str) -> str:
     operators, calls = (values.get(key) for key in ("operator_count", "operator_calls"))
     if isinstance(operators, int) and isinstance(calls, int):
         return f"{operators:,} operators were called {calls:,} times. {reason}"
-    return f"{reason} {_ELSEWHERE}"
+    has_work = any(_WORK in table.frame.columns for table in view.tables.values())
+    return reason if has_work else f"{reason} {_ELSEWHERE}"

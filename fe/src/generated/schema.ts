@@ -973,9 +973,9 @@ export const VIEWS = {
     groupBys: ["operator", "operator+input_shape", "module", "type", "step"],
     parameters: ["peak"],
     tables: {
-      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source", "measured_gbytes_per_s", "measured_ratio", "own_samples_pct", "measured_bytes"],
+      "operators": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "measured_gbytes_per_s", "measured_ratio", "own_samples_pct", "measured_bytes", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "roofline_points": ["name", "input_shape", "intensity_flop_per_byte", "tflops_per_s", "device_time_pct", "roof_pct", "bound", "dtype", "row"],
-      "recorded_flops": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source", "measured_gbytes_per_s", "measured_ratio", "own_samples_pct", "measured_bytes"],
+      "recorded_flops": ["name", "input_shape", "calls", "kernels", "device_time_us", "device_time_pct", "tflops_per_s", "bound", "roof_pct", "recoverable_us", "gbytes_per_s", "measured_gbytes_per_s", "measured_ratio", "own_samples_pct", "measured_bytes", "dtype", "flops", "bytes", "intensity_flop_per_byte", "peak_pct", "work", "tiles_pct", "stated_flops", "stated_difference_pct", "kind", "source"],
       "recorded_operators": ["unit", "type", "name", "calls", "total_us", "mean_us", "min_us", "max_us", "pct", "source"],
       "recorded_scopes": ["level", "name", "parent", "flops", "tflops_per_s", "peak_pct", "kind", "source"],
     },
@@ -2576,6 +2576,10 @@ export interface EfficiencyOperatorsRow {
   roof_pct: number | null;
   recoverable_us: number | null;
   gbytes_per_s: number | null;
+  measured_gbytes_per_s: number | null;
+  measured_ratio: number | null;
+  own_samples_pct: number | null;
+  measured_bytes: number | null;
   dtype: string | null;
   flops: number | null;
   bytes: number | null;
@@ -2587,10 +2591,6 @@ export interface EfficiencyOperatorsRow {
   stated_difference_pct: number | null;
   kind: string | null;
   source: string | null;
-  measured_gbytes_per_s: number | null;
-  measured_ratio: number | null;
-  own_samples_pct: number | null;
-  measured_bytes: number | null;
 }
 
 export interface EfficiencyRooflinePointsRow {
@@ -2617,6 +2617,10 @@ export interface EfficiencyRecordedFlopsRow {
   roof_pct: number | null;
   recoverable_us: number | null;
   gbytes_per_s: number | null;
+  measured_gbytes_per_s: number | null;
+  measured_ratio: number | null;
+  own_samples_pct: number | null;
+  measured_bytes: number | null;
   dtype: string | null;
   flops: number | null;
   bytes: number | null;
@@ -2628,10 +2632,6 @@ export interface EfficiencyRecordedFlopsRow {
   stated_difference_pct: number | null;
   kind: string | null;
   source: string | null;
-  measured_gbytes_per_s: number | null;
-  measured_ratio: number | null;
-  own_samples_pct: number | null;
-  measured_bytes: number | null;
 }
 
 export interface EfficiencyRecordedOperatorsRow {

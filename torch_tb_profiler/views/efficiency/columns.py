@@ -162,6 +162,7 @@ OPERATORS = TableSpec(
             "10⁹ bytes per second of device time.",
             estimated=True,
         ),
+        *_MEASURED,
         Column(
             "dtype",
             "Data Type",
@@ -228,7 +229,6 @@ OPERATORS = TableSpec(
         ),
         _CORES,
         replace(SOURCE, hidden=True),
-        *_MEASURED,
     ),
     sort="-recoverable_us,-device_time_us",
     when_empty="The selection contains no operators with device time or known work.",
