@@ -240,3 +240,24 @@ def test_scopes_alone_say_nothing_of_the_host(tmp_path: Path) -> None:
         answer = opened.view("overview").answer
     assert answer is not None
     assert "what the host did is not recorded" in answer
+
+
+def parts_of_a_kernel(kernel: str) -> bytes:
+    """What Proton writes of scopes inside a kernel: per block and warp, the kernel as category."""
+    events = [
+        {"name": "load", "cat": kernel, "ph": "X", "cname": "cq_build_passed",
+         "pid": f"{kernel} Core{block} CTA{block}", "tid": f"warp {warp} (line 0)",
+         "ts": 0.5 + block, "dur": 0.25,
+         "args": {"Finalization Time (ns)": 12, "Frequency (MHz)": 1000.0,
+                  "call_stack": ["ROOT", "scope", kernel]}}
+        for block in range(2) for warp in range(4)
+    ]  # fmt: skip
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode()
+
+
+@pytest.mark.parametrize("kernel", ["matmul", "kernel", "gpu_memcpy", "cpu_op", "scope"])
+def test_parts_of_kernels_are_no_work_whatever_the_kernel_is_called(kernel: str) -> None:
+    columns = import_trace([parts_of_a_kernel(kernel)], name="inside.chrome_trace")
+    assert set(columns.tables["slices"]["category"]) == {Category.DEVICE_OTHER}
+    assert columns.quality.counts["unknown_category"] == 8
+    assert build_trace(columns).device_work.is_empty()

@@ -48,6 +48,9 @@ SCOPE_CATEGORY = "proton/scope"
 
 GRAPH_LANES, GPU_LANES, LANES_OF_DEVICE = 100_000, 200_000, 1_000_000
 GRAPH_LABEL = "graph"
+UNCATEGORIZED = (int(Category.HOST_OTHER), int(Category.DEVICE_OTHER))
+"""Categories of slices that are counted as unknown already."""
+
 
 NO_LAUNCHES = "Proton's Chrome trace names the scopes of a kernel, not the call that launched it."
 NOT_RECORDED: tuple[tuple[Capability, str], ...] = (
@@ -64,6 +67,9 @@ NOT_RECORDED: tuple[tuple[Capability, str], ...] = (
 
 _METRICS = re.compile(r"(.+?): (?:<[^<>]*, [^<>]*>(?:, )?)+", re.DOTALL)
 _DIGITS = re.compile(r"\d{1,12}")
+_WARP = re.compile(r"warp \d{1,12}(?: \(line \d{1,12}\))?")
+"""Rows of parts of kernels, whose category is the name of the kernel, ``kernel`` too."""
+
 _FIELDS: ArgumentFields = {"call_stack": ArgumentField("call_stack", None)}
 _ARGS = decoder("ProtonSlice", _FIELDS)
 
@@ -148,6 +154,11 @@ def add_scopes(columns: EventColumns, own: Mapping[str, ColumnArrays]) -> None:
     slices = columns.tables["slices"]
     graphs = [at for at, track in enumerate(columns.tracks) if track.pid == GRAPH_LABEL]
     slices["category"][np.isin(slices["track"], graphs)] = Category.DEVICE_ANNOTATION
+    warps = [at for at, track in enumerate(columns.tracks) if _WARP.fullmatch(track.tid)]
+    inside = np.flatnonzero(np.isin(slices["track"], warps))
+    is_counted = np.isin(slices["category"][inside], UNCATEGORIZED)
+    columns.quality.add("unknown_category", int((~is_counted).sum()))
+    slices["category"][inside] = Category.DEVICE_OTHER
     if STACKS not in own:
         return
     count = slices["start_ns"].size
