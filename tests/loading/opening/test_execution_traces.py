@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,19 @@ def test_a_damaged_one_costs_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "et_rank0.json").write_bytes(content)
     with open_trace(path, cache=False) as opened:
         assert opened.operators().frame.height > 50
+        assert "execution_tensors" not in opened.trace.side
+
+
+def test_devices_pipes_and_links_out_are_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    without_shapes(folder)
+    (folder / "et_1_rank0.json").symlink_to("/dev/zero")
+    os.mkfifo(folder / "et_2_rank0.json")
+    (folder / "et_3_rank0.json.gz").symlink_to(ET)
+    with open_trace(folder, cache=False) as opened:
+        count, _ = note(opened.trace, "beside_unread")
+        assert count == 3
         assert "execution_tensors" not in opened.trace.side
 
 
