@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
+from torch_tb_profiler.importers.rocprof import json_cursor
 from torch_tb_profiler.importers.rocprof.json_cursor import END, JsonCursor
 from torch_tb_profiler.trace.quality import QualityReport
 
@@ -92,6 +93,25 @@ def test_a_text_that_ends_early_has_its_whole_objects(end: int) -> None:
     assert len(read) == text.count(b"}}")
     assert quality.counts == {"truncated": 1}
     assert cursor.peek() == END
+
+
+@pytest.mark.parametrize("size", [100_000, 400_000, 3_000_000, 20_000_000])
+def test_long_objects_among_short_ones(size: int) -> None:
+    elements = [{"size": 1, "values": [{"id": 1, "name": "x" * length}]} for length in (3, size, 5)]
+    cursor, quality = cursor_over(json.dumps(elements).encode() + b" 5", 1 << 16)
+    read = [each for batch in cursor.objects() for each in json.loads(batch.document())]
+    assert read == elements
+    assert not quality.counts
+    assert cursor.peek() == ord("5")
+
+
+def test_an_object_that_is_longer_than_any_ends_the_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_cursor, "MAX_VALUE_BYTES", 1 << 20)
+    elements = [{"size": 1}, {"size": "x" * (8 << 20)}, {"size": 3}]
+    cursor, quality = cursor_over(json.dumps(elements).encode(), 1 << 16)
+    read = [each for batch in cursor.objects() for each in json.loads(batch.document())]
+    assert read == [{"size": 1}]
+    assert quality.counts == {"truncated": 1}
 
 
 def test_values_that_are_deep_or_never_end() -> None:

@@ -160,16 +160,21 @@ class JsonCursor:
         self.skip()
         window = FIRST_WINDOW_BYTES
         while True:
-            if len(self._text) - self._at < window:
-                self._fill(BATCH_BYTES)
+            missing = window - (len(self._text) - self._at)
+            if missing > 0:
+                self._fill(max(missing, BATCH_BYTES))
             ends, close = _levels(self._text, self._at, window)
-            is_enough = window >= min(LOST_BYTES, len(self._text) - self._at)
-            start = self._at
+            start, size = self._at, len(self._text) - self._at
+            is_enough = window >= min(LOST_BYTES, size)
+            is_all = window >= min(MAX_VALUE_BYTES, size)
             if len(ends):
                 self._at += int(ends[-1])
                 yield Batch(self._text[start : self._at], ends)
-            reach = window if close is None and not len(ends) else self._at - start
-            window = max(FIRST_WINDOW_BYTES, min(WINDOW_GROWTH * reach, BATCH_BYTES))
+            if close is None and not len(ends):
+                window = min(WINDOW_GROWTH * window, MAX_VALUE_BYTES)
+            else:
+                reach = WINDOW_GROWTH * (self._at - start)
+                window = max(FIRST_WINDOW_BYTES, min(reach, BATCH_BYTES))
             if close is not None:
                 self._at = start + close + 1
                 if self._text[start + close] == _ARRAY_END:
@@ -177,35 +182,31 @@ class JsonCursor:
                 self._quality.add("event_dropped")
             elif not len(ends) and is_enough and self._is_stuck():
                 batch = self._cut(begins)
-                if batch is None:
+                if len(batch.ends):
+                    window = FIRST_WINDOW_BYTES
+                    yield batch
+                elif is_all and (size >= MAX_VALUE_BYTES or not self._fill(size)):
+                    self._quality.add("truncated")
+                    self._at = len(self._text)
                     return
-                yield batch
 
     def _is_stuck(self) -> bool:
         """Whether no object ends because of damage, and not because more text is needed."""
         size = len(self._text) - self._at
         return size > LOST_BYTES or not self._fill(BATCH_BYTES)
 
-    def _cut(self, begins: re.Pattern[bytes]) -> Batch | None:
-        """The objects behind the cursor, cut where ``begins`` matches; the last one that begins is
-        left for later. None at the end of the text, and behind the end of the array."""
+    def _cut(self, begins: re.Pattern[bytes]) -> Batch:
+        """The objects behind the cursor, cut where ``begins`` matches, up to the end of the array;
+        one that begins but does not end is left for later."""
         stop = min(len(self._text), self._at + CUT_BYTES)
         next_list = _NEXT_LIST.search(self._text, self._at, stop)
         if next_list is not None:
             stop = next_list.start()
         starts = [match.start(1) for match in begins.finditer(self._text, self._at + 1, stop)]
         start = self._at
-        if next_list is None and not starts:
-            if self._fill(max(len(self._text) - self._at, BATCH_BYTES)) and (
-                len(self._text) - self._at <= MAX_VALUE_BYTES
-            ):
-                return Batch(b"", np.empty(0, np.int64))
-            self._quality.add("truncated")
-            self._at = len(self._text)
-            return None
         ends = [*starts, stop] if next_list is not None else starts
-        self._at = ends[-1]
-        return Batch(self._text[start : self._at], np.array(ends) - start)
+        self._at = ends[-1] if ends else start
+        return Batch(self._text[start : self._at], np.array(ends, np.int64) - start)
 
     def _match(
         self, pattern: re.Pattern[bytes], most_bytes: int, *, moves: bool = True
