@@ -6,10 +6,12 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from tests.helpers import rpd
 from tests.importers.rocprof.opening import open_path
 from tests.importers.rocprof.test_rpd import rows_of
 from torch_tb_profiler.trace.categories import Category
@@ -118,3 +120,19 @@ def test_the_sdk_states_grids_in_work_items(
     assert [trace.text(code) for code in trace.device_work["grid_code"]] == [grid]
     rows = trace.slices.filter(pl.col("start_ns") == 95_000)
     assert rows["category"].to_list() == ([int(Category.OVERHEAD)] if own_call else [])
+
+
+def test_the_chrome_json_has_the_same_categories(tmp_path: Path) -> None:
+    kinds = (("Memcpy", "Fill"), ("Memcpy", "SDMA"), ("ConcurrentKernel", "gemm"),
+             ("MEMORY_COPY_HOST_TO_DEVICE", ""))  # fmt: skip
+    database = open_path(write(tmp_path / "x.rpd", kinds))
+    events: list[Any] = [{}, {"name": "process_name", "ph": "M", "pid": "0",
+                              "args": {"name": "GPU0"}}]  # fmt: skip
+    events += [
+        {"pid": "0", "tid": "1", "name": name or kind, "ts": str(2 + at), "dur": "1", "ph": "X",
+         "args": {"desc": kind}}
+        for at, (kind, name) in enumerate(kinds)
+    ]  # fmt: skip
+    chrome = open_path(rpd.write_chrome(tmp_path / "x.json", events))
+    expected = database.device_work.sort("start_ns")["category"].to_list()
+    assert chrome.device_work.sort("start_ns")["category"].to_list() == expected

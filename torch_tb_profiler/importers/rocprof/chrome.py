@@ -30,6 +30,7 @@ from torch_tb_profiler.importers.rocprof.chrome_links import link_operations
 from torch_tb_profiler.importers.rocprof.chrome_samples import gpu_number, monitored
 from torch_tb_profiler.importers.rocprof.recording import Agent, KernelSymbols, ProcessRecording
 from torch_tb_profiler.importers.rocprof.rpd_names import (
+    FILLS,
     call_category,
     library_name,
     operation_category,
@@ -229,6 +230,9 @@ def _add_operations(
         if code >= 0 and not slices.strings[code].startswith(FRAME):
             kinds[code] = int(operation_category(slices.strings[code]))
     category_of = kinds[slices.description]
+    fills = [code for code, text in enumerate(slices.strings) if text in FILLS]
+    is_fill = np.isin(slices.columns["name_code"], fills) & (category_of == Category.MEMCPY)
+    category_of[is_fill] = int(Category.MEMSET)
     common = {
         "pid": np.where(call >= 0, slices.pid[call], ABSENT),
         "thread": np.where(call >= 0, slices.tid[call], ABSENT),
