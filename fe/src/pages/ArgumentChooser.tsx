@@ -1,5 +1,5 @@
 /** A menu of the arguments that the events of a file have; chosen ones become columns of the tables. */
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { ApiError } from "../api/client";
 import { useAnswer } from "../api/hooks";
@@ -50,6 +50,9 @@ function Choice({ target, listing, onDone }: ChoiceProps) {
   const [all, setAll] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const shown = listedArguments(listing.arguments, search, all);
+  const menu = useRef<HTMLDivElement>(null);
+  // The menu is long, and opens in the middle of a page: its button would be below the window.
+  useEffect(() => menu.current?.scrollIntoView({ block: "nearest" }), []);
   const toggle = (name: string) => {
     const next = new Set(chosen);
     if (!next.delete(name)) next.add(name);
@@ -66,7 +69,7 @@ function Choice({ target, listing, onDone }: ChoiceProps) {
     }
   };
   return (
-    <div className="menu argument-menu">
+    <div className="menu argument-menu" ref={menu}>
       <input type="search" className="field" placeholder="Search the arguments" aria-label="Search the arguments" value={search} onChange={(event) => setSearch(event.target.value)} />
       <div className="argument-list">
         {shown.map((argument) => (
