@@ -157,6 +157,16 @@ def test_a_damaged_export_is_a_note_and_one_of_another_rank_is_not_opened(tmp_pa
     assert list(_notes(path)) == ["other_recording_not_joined"]
 
 
+def test_of_many_recordings_that_with_the_id_of_the_process_comes_first(tmp_path: Path) -> None:
+    path = _recorded(tmp_path)
+    events = json.loads(gzip.decompress(SAMPLE.read_bytes()))["traceEvents"]
+    pid = next(event["pid"] for event in events if event.get("cat") == "cpu_op")
+    for number in range(6):
+        (tmp_path / f"{number}_results.json").write_text('{"rocprofiler-sdk-tool": []}')
+    _export(tmp_path / f"report_{pid}.sqlite")
+    assert set(_notes(path)) == {"other_recording_joined", "other_recording_not_joined"}
+
+
 @pytest.mark.parametrize("name", ["7_results.json", "7_results.db"])
 def test_kernels_get_the_counters_that_rocprof_counted(tmp_path: Path, name: str) -> None:
     sample = Path("samples/mi300_bert_small/rank0.pt.trace.json.gz")

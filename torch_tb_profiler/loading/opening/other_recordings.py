@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable
 
+import polars as pl
 from msgspec.structs import replace
 
 from torch_tb_profiler.importers import detect_format
@@ -43,6 +45,8 @@ _JOINED_FORMATS = frozenset(each.name for each in _JOINED)
 _ENDINGS = tuple(ending for each in _JOINED for ending in each.endings)
 _OTHER_NAMES = tuple(pattern for each in FORMATS if not each.joins_traces for pattern in each.files)
 
+_NUMBER = re.compile(r"\d+")
+
 OpenTrace = Callable[[Location], Trace]
 """Opens a recording; raises OpenError."""
 
@@ -72,7 +76,8 @@ def join_other_recordings(trace: Trace, location: Location, open_trace: OpenTrac
 
 
 def _others(trace: Trace, location: Location) -> list[Location]:
-    """The recordings in the folder that may be of the trace's process."""
+    """The recordings in the folder that may be of the trace's process, first those with its id in
+    their name, as rocprofv3 gives them (``908_results.json``)."""
     folder = os.path.dirname(location.path)
     try:
         with os.scandir(folder or os.curdir) as entries:
@@ -84,13 +89,22 @@ def _others(trace: Trace, location: Location) -> list[Location]:
     job = trace.meta.info.job
     rank = job.rank if job is not None and job.rank is not None else rank_of(own)
     chosen: dict[str, Location] = {}
-    for name in select_rank(named, rank)[:MAX_HEADS]:
+    processes = _processes(trace)
+    by_process = sorted(
+        select_rank(named, rank), key=lambda name: processes.isdisjoint(_NUMBER.findall(name))
+    )
+    for name in by_process[:MAX_HEADS]:
         path = os.path.join(folder, name)
         other = replace(location, url=path, path=path, variant="")
         stem = name.partition(".")[0]
         if stem not in chosen and len(chosen) < MAX_OPENED and _is_joined(other):
             chosen[stem] = other
     return list(chosen.values())
+
+
+def _processes(trace: Trace) -> set[str]:
+    """The ids of the processes of the host, as the trace writes them."""
+    return set(trace.tracks.filter(pl.col("device").is_null())["pid"].to_list())
 
 
 def _may_be_joined(name: str) -> bool:
