@@ -131,6 +131,17 @@ def test_many_arguments_are_shown_on_request(tmp_path: Path) -> None:
     assert len(shown) == MAX_SHOWN
 
 
+def test_means_of_numbers_that_identify_something_are_hidden(tmp_path: Path) -> None:
+    names = ["run_id", "contextId", "hsa handle", "queued", "paid", "width"]
+    path = tmp_path / "b.pt.trace.json"
+    path.write_text(json.dumps({"traceEvents": [work("k", 1, **dict.fromkeys(names, 1))]}))
+    with open_trace(path, arguments=names, cache=False) as opened:
+        columns = opened.kernels().to_dict()["tables"]["kernels"]["columns"]
+    shown = {each["key"] for each in columns if each["key"].startswith("arg_")
+             and not each["hidden"]}  # fmt: skip
+    assert shown == {"arg_queued_mean", "arg_paid_mean", "arg_width_mean"}
+
+
 def test_raw_arguments_stand_with_their_slices(path: Path) -> None:
     with open_trace(path, arguments=NAMES, cache=False) as opened:
         frame, built = opened.arguments, opened.trace

@@ -28,6 +28,9 @@ MAX_SHOWN = 8
 
 MAX_TITLE_CHARS = 60
 
+_IDENTITY = re.compile(r"(?:^|[^a-z])(?:id|handle|hash|address|correlation)$|(?<=[a-z])I[dD]$")
+"""Names of numbers that identify something: their means say nothing, so they are hidden."""
+
 NO_VALUE = "No slice of this row has this argument."
 NO_NUMBER = "No slice of this row has a number for this argument."
 
@@ -72,7 +75,7 @@ def with_arguments(
             continue
         stem = _stem(key.name, taken)
         summed = grouped_arguments(values, groups, keys, key.code)
-        is_hidden = number >= MAX_SHOWN
+        is_hidden = number >= MAX_SHOWN or _is_identity(key)
         for column, data in _columns(trace, key, stem, summed, is_hidden=is_hidden):
             columns.append(column)
             taken.add(column.key)
@@ -88,6 +91,10 @@ def with_arguments(
         frame=table.frame.hstack(added),
         null_reasons={**table.null_reasons, **needed(added, reasons)},
     )
+
+
+def _is_identity(key: ArgumentKey) -> bool:
+    return not key.texts and _IDENTITY.search(key.name) is not None
 
 
 def _stem(name: str, taken: set[str]) -> str:

@@ -31,6 +31,12 @@ it("puts shares after the quantity they divide", () => {
   expect(order([text("name", 400), sum("self_us"), sum("calls"), share("self_pct")])).toEqual(["name", "self_us", "self_pct", "calls"]);
 });
 
+it("puts arguments of events after the measures", () => {
+  const kernels = [text("name", 400), sum("calls"), sum("total_us"), view("mean_us", 80), view("blocks", 80, { unit: null }), view("arg_queued_mean", 80, { unit: null }), view("arg_note", 80, { type: "string", unit: null })];
+  expect(order(kernels)).toEqual(["name", "calls", "total_us", "mean_us", "arg_queued_mean", "arg_note", "blocks"]);
+  expect(order([text("name", 400), view("arg_note", 80, { unit: null })])).toEqual(["name", "arg_note"]);
+});
+
 it("does not move columns that are compared side by side", () => {
   expect(order([text("name", 400), text("shape", 400), sum("baseline_us"), sum("delta_us")])).toEqual(["name", "shape", "baseline_us", "delta_us"]);
 });

@@ -1,7 +1,8 @@
 /**
- * The order of the columns of a table: that of the server with three exceptions. A name with times before it moves to
+ * The order of the columns of a table: that of the server with four exceptions. A name with times before it moves to
  * the front. A share follows the column that it is a share of. And where descriptions of a row (its operator, its
  * launch) would push the measures out of view, the measures come first.
+ * Arguments of events, which the server adds at the end, follow the measures.
  */
 import type { Column } from "../api/types";
 import { isMoment } from "../lib/format";
@@ -13,6 +14,20 @@ const COMPARED = /^(baseline|candidate|delta)_/;
 
 /** @param mainKey The measure of the default sort order: `total_pct` and `cumulative_pct` are shares of it. */
 export function measuresFirst(columnViews: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
+  const ordered = withMeasuresFirst(columnViews, mainKey);
+  const added = ordered.filter(isArgument);
+  const rest = ordered.filter((view) => !isArgument(view));
+  const start = rest.findIndex(({ column }) => column.additive);
+  const after = rest.findIndex(({ column }, index) => index > start && !isMeasure(column) && column.unit !== "pct");
+  if (added.length === 0 || start < 0 || after < 0) return ordered;
+  return [...rest.slice(0, after), ...added, ...rest.slice(after)];
+}
+
+function isArgument({ column }: ColumnView): boolean {
+  return column.key.startsWith("arg_");
+}
+
+function withMeasuresFirst(columnViews: readonly ColumnView[], mainKey: string | null): readonly ColumnView[] {
   const views = nameFirst(columnViews);
   if (!views.some(({ column }) => column.additive) || views.some(({ column }) => COMPARED.test(column.key))) return views;
   const bases = new Map(views.map((view) => [view, shareBase(view.column, views, mainKey)]));

@@ -167,6 +167,16 @@ def test_of_many_recordings_that_with_the_id_of_the_process_comes_first(tmp_path
     assert set(_notes(path)) == {"other_recording_joined", "other_recording_not_joined"}
 
 
+def test_recordings_beyond_those_that_are_tried_are_named(tmp_path: Path) -> None:
+    path = _recorded(tmp_path)
+    export = _export(tmp_path / "a.sqlite").path
+    for name in "bcdef":
+        shutil.copy(export, tmp_path / f"{name}.sqlite")
+    notes = _notes(path)
+    assert notes["other_recording_not_joined"].count("only 4 are tried") == 2
+    assert "e.sqlite: only" in notes["other_recording_not_joined"]
+
+
 @pytest.mark.parametrize("name", ["7_results.json", "7_results.db"])
 def test_kernels_get_the_counters_that_rocprof_counted(tmp_path: Path, name: str) -> None:
     sample = Path("samples/mi300_bert_small/rank0.pt.trace.json.gz")

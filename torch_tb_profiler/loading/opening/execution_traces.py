@@ -19,13 +19,14 @@ from torch_tb_profiler.importers.execution.chakra_nodes import ChakraNodes
 from torch_tb_profiler.importers.execution.columns import NodeColumns
 from torch_tb_profiler.importers.execution.json_nodes import JsonNodes
 from torch_tb_profiler.importers.execution.messages import begins_chakra
-from torch_tb_profiler.importers.sidecars.names import rank_of, select_rank
+from torch_tb_profiler.importers.sidecars.names import select_rank
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.loading.opening.execution_join import (
     ExecutionMatch,
     join_match,
     match_execution,
 )
+from torch_tb_profiler.loading.opening.neighbours import names_in, rank_of_trace
 from torch_tb_profiler.storage.decompress import UnpackLimitError
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, file_state, read_chunks
@@ -33,9 +34,6 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.quality import QualityReport
 
 _LOGGER = logging.getLogger(__name__)
-
-MAX_LISTED = 20_000
-"""Entries of a folder that are inspected."""
 
 MAX_READ = 4
 """Execution traces that are read for one trace."""
@@ -73,15 +71,8 @@ def has_ids(trace: Trace) -> bool:
 def _names(trace: Trace, location: Location) -> list[str]:
     """The execution traces in the folder that may be of the trace's rank."""
     folder, own = os.path.split(location.path)
-    try:
-        with os.scandir(folder or os.curdir) as entries:
-            listed = [entry.name for entry, _ in zip(entries, range(MAX_LISTED), strict=False)]
-    except OSError:
-        return []
-    names = sorted(name for name in listed if name != own and is_companion_name(name))
-    job = trace.meta.info.job
-    rank = job.rank if job is not None and job.rank is not None else rank_of(own)
-    return select_rank(names, rank)
+    names = [name for name in names_in(folder) if name != own and is_companion_name(name)]
+    return select_rank(names, rank_of_trace(trace, own))
 
 
 def _joined(trace: Trace, location: Location, names: list[str]) -> Trace:

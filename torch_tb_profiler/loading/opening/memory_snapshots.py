@@ -15,20 +15,19 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from torch_tb_profiler.importers.sidecars.names import rank_of, select_rank
-from torch_tb_profiler.importers.snapshot import ENDINGS, detect
+from torch_tb_profiler.importers.sidecars.names import select_rank
+from torch_tb_profiler.importers.snapshot import ENDINGS, FORMAT
+from torch_tb_profiler.loading.opening.neighbours import (
+    format_by_head,
+    names_in,
+    noted,
+    rank_of_trace,
+)
 from torch_tb_profiler.requests.errors import OpenError
-from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed
-from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.format_detection import HEAD_BYTES
-from torch_tb_profiler.storage.locations import Location, file_state, read_chunks
+from torch_tb_profiler.storage.locations import Location
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.quality import QualityReport
 
 _LOGGER = logging.getLogger(__name__)
-
-MAX_LISTED = 20_000
-"""Entries of a folder that are inspected."""
 
 MAX_HEADS = 16
 """Files whose beginning is inspected."""
@@ -68,7 +67,7 @@ def join_memory_snapshot(trace: Trace, location: Location, open_trace: OpenTrace
                 return result
             reasons.append(f"{other.name}: {result}")
         for reason in reasons:
-            trace = _noted(trace, NOT_JOINED_CODE, reason)
+            trace = noted(trace, NOT_JOINED_CODE, reason)
     except Exception:
         _LOGGER.exception("memory snapshots beside %s were not joined", location.url)
     return trace
@@ -80,13 +79,11 @@ def _has_snapshot(trace: Trace) -> bool:
 
 def _snapshots(trace: Trace, location: Location) -> list[Location]:
     """The snapshots that may be of the process, those of its iteration first."""
-    folder = os.path.dirname(location.path)
-    own = os.path.basename(location.path)
+    folder, own = os.path.split(location.path)
     paths = list(_paths(folder))
     if not paths:
         return []
-    job = trace.meta.info.job
-    rank = job.rank if job is not None and job.rank is not None else rank_of(own)
+    rank = rank_of_trace(trace, own)
     number = _number(location.path)
     by_name: dict[str, list[str]] = {}
     for path in paths:
@@ -96,7 +93,7 @@ def _snapshots(trace: Trace, location: Location) -> list[Location]:
     chosen: list[Location] = []
     for path in selected[:MAX_HEADS]:
         other = replace(location, url=path, path=path, variant="")
-        if len(chosen) < MAX_OPENED and _is_snapshot(other):
+        if len(chosen) < MAX_OPENED and format_by_head(other) == FORMAT.name:
             chosen.append(other)
     return chosen
 
@@ -115,32 +112,13 @@ def _paths(folder: str) -> Iterator[str]:
 
 
 def _listed(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder or os.curdir) as entries:
-            names = [entry.name for entry, _ in zip(entries, range(MAX_LISTED), strict=False)]
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in sorted(names)]
+    return [os.path.join(folder, name) for name in names_in(folder)]
 
 
 def _number(path: str) -> int | None:
     """The step or iteration in a path, the last one."""
     numbers = _NUMBER.findall(path)
     return int(numbers[-1]) if numbers else None
-
-
-def _is_snapshot(location: Location) -> bool:
-    """Whether a file is a memory snapshot, by its head."""
-    head = bytearray()
-    try:
-        state = file_state(location)
-        for piece in decompressed(read_chunks(location, state=state)):
-            head += piece
-            if len(head) >= HEAD_BYTES:
-                break
-    except (UnpackLimitError, StorageError, OSError):
-        return False
-    return detect(bytes(head), location.name, len(head) < HEAD_BYTES).is_trace
 
 
 def _joined(trace: Trace, other: Location, open_trace: OpenTrace) -> Trace | str:
@@ -154,10 +132,4 @@ def _joined(trace: Trace, other: Location, open_trace: OpenTrace) -> Trace | str
     result = join_snapshot(trace, snapshot, other.name)
     if isinstance(result, str):
         return f"{result}."
-    return _noted(result, JOINED_CODE, other.name)
-
-
-def _noted(trace: Trace, code: str, text: str) -> Trace:
-    quality = QualityReport(dict(trace.quality.counts), dict(trace.quality.examples))
-    quality.add(code, example=text)
-    return replace(trace, quality=quality)
+    return noted(result, JOINED_CODE, other.name)

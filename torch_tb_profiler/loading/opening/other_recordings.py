@@ -16,21 +16,19 @@ from collections.abc import Callable
 import polars as pl
 from msgspec.structs import replace
 
-from torch_tb_profiler.importers import detect_format
 from torch_tb_profiler.importers.registry import FORMATS, label_of
-from torch_tb_profiler.importers.sidecars.names import rank_of, select_rank
+from torch_tb_profiler.importers.sidecars.names import select_rank
+from torch_tb_profiler.loading.opening.neighbours import (
+    format_by_head,
+    names_in,
+    noted,
+    rank_of_trace,
+)
 from torch_tb_profiler.requests.errors import OpenError
-from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed
-from torch_tb_profiler.storage.errors import StorageError
-from torch_tb_profiler.storage.format_detection import HEAD_BYTES
-from torch_tb_profiler.storage.locations import Location, file_state, read_chunks
+from torch_tb_profiler.storage.locations import Location
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.trace.quality import QualityReport
 
 _LOGGER = logging.getLogger(__name__)
-
-MAX_LISTED = 20_000
-"""Entries of a folder that are inspected."""
 
 MAX_OPENED = 4
 """Other recordings that are opened for one trace."""
@@ -68,8 +66,12 @@ def join_other_recordings(trace: Trace, location: Location, open_trace: OpenTrac
     if trace.meta.format in _JOINED_FORMATS or trace.device_work.is_empty():
         return trace
     try:
-        for other in _others(trace, location)[:MAX_OPENED]:
+        others = _others(trace, location)
+        for other in others[:MAX_OPENED]:
             trace = _joined(trace, other, open_trace)
+        for other in others[MAX_OPENED:]:
+            text = f"{other.name}: only {MAX_OPENED} are tried; name it by the rank or process id"
+            trace = noted(trace, NOT_JOINED_CODE, text)
     except Exception:
         _LOGGER.exception("other recordings beside %s were not joined", location.url)
     return trace
@@ -78,16 +80,9 @@ def join_other_recordings(trace: Trace, location: Location, open_trace: OpenTrac
 def _others(trace: Trace, location: Location) -> list[Location]:
     """The recordings in the folder that may be of the trace's process, first those with its id in
     their name, as rocprofv3 gives them (``908_results.json``)."""
-    folder = os.path.dirname(location.path)
-    try:
-        with os.scandir(folder or os.curdir) as entries:
-            listed = [entry.name for entry, _ in zip(entries, range(MAX_LISTED), strict=False)]
-    except OSError:
-        return []
-    own = os.path.basename(location.path)
-    named = sorted(name for name in listed if name != own and _may_be_joined(name))
-    job = trace.meta.info.job
-    rank = job.rank if job is not None and job.rank is not None else rank_of(own)
+    folder, own = os.path.split(location.path)
+    named = [name for name in names_in(folder) if name != own and _may_be_joined(name)]
+    rank = rank_of_trace(trace, own)
     chosen: dict[str, Location] = {}
     processes = _processes(trace)
     by_process = sorted(
@@ -97,7 +92,7 @@ def _others(trace: Trace, location: Location) -> list[Location]:
         path = os.path.join(folder, name)
         other = replace(location, url=path, path=path, variant="")
         stem = name.partition(".")[0]
-        if stem not in chosen and len(chosen) < MAX_OPENED and _is_joined(other):
+        if stem not in chosen and format_by_head(other) in _JOINED_FORMATS:
             chosen[stem] = other
     return list(chosen.values())
 
@@ -110,22 +105,6 @@ def _processes(trace: Trace) -> set[str]:
 def _may_be_joined(name: str) -> bool:
     """Whether a name is no other format's own, and has an ending of those that are joined."""
     return name.endswith(_ENDINGS) and not any(each.parse(name) for each in _OTHER_NAMES)
-
-
-def _is_joined(location: Location) -> bool:
-    """Whether a file is of a format that is joined, by its head."""
-    head = bytearray()
-    try:
-        state = file_state(location)
-        for piece in decompressed(read_chunks(location, state=state)):
-            head += piece
-            if len(head) >= HEAD_BYTES:
-                break
-    except (UnpackLimitError, StorageError, OSError):
-        return False
-    is_whole = len(head) < HEAD_BYTES
-    detected = detect_format(bytes(head), location.name, is_whole)
-    return detected.is_trace and detected.format in _JOINED_FORMATS
 
 
 def _joined(trace: Trace, other: Location, open_trace: OpenTrace) -> Trace:
@@ -141,17 +120,11 @@ def _joined(trace: Trace, other: Location, open_trace: OpenTrace) -> Trace:
     try:
         recording = open_trace(other)
     except OpenError as error:
-        return _noted(trace, NOT_JOINED_CODE, f"{other.name}: {error.problem.message}")
+        return noted(trace, NOT_JOINED_CODE, f"{other.name}: {error.problem.message}")
     title = f"{label_of(recording.meta.format)}: {other.name}"
     own, others = kernels_of(trace), kernels_of(recording)
     match = match_kernels(own[0], others[0])
     if isinstance(match, MatchFailure):
-        return _noted(trace, NOT_JOINED_CODE, f"{other.name}: {match.text}")
+        return noted(trace, NOT_JOINED_CODE, f"{other.name}: {match.text}")
     joined = join(trace, recording, match, (own[1], others[1]), title)
-    return _noted(joined, JOINED_CODE, f"{title}: {match.text}")
-
-
-def _noted(trace: Trace, code: str, text: str) -> Trace:
-    quality = QualityReport(dict(trace.quality.counts), dict(trace.quality.examples))
-    quality.add(code, example=text)
-    return replace(trace, quality=quality)
+    return noted(joined, JOINED_CODE, f"{title}: {match.text}")

@@ -15,7 +15,6 @@ from torch_tb_profiler.importers.sidecars.names import (
     DETAILS,
     SidecarKind,
     batch_of,
-    rank_of,
     select_rank,
 )
 from torch_tb_profiler.importers.sidecars.read import (
@@ -24,6 +23,7 @@ from torch_tb_profiler.importers.sidecars.read import (
     read_details,
     read_sidecars,
 )
+from torch_tb_profiler.loading.opening.neighbours import rank_of_trace
 from torch_tb_profiler.storage.decompress import UnpackLimitError, UnpackLimits, decompressed
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, file_state, read_chunks
@@ -46,8 +46,7 @@ def join_sidecars(
     """
     folders = _SidecarFolders(location)
     by_kind = {kind: files_by_kind[kind] for kind in _wanted(trace) & files_by_kind.keys()}
-    job = trace.meta.info.job
-    rank = job.rank if job is not None and job.rank is not None else rank_of(folders.own_name)
+    rank = rank_of_trace(trace, folders.own_name)
     files = {kind: select_rank(names, rank) for kind, names in by_kind.items()}
     files["capture"] = sorted(
         files.get("capture", ()), key=lambda name: (batch_of(os.path.basename(name)) or 0, name)

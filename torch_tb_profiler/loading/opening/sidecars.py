@@ -12,13 +12,11 @@ import os
 from collections.abc import Iterator
 
 from torch_tb_profiler.importers.sidecars.names import CAPTURE_FOLDERS, SidecarKind, sidecar_kind
+from torch_tb_profiler.loading.opening.neighbours import names_in
 from torch_tb_profiler.storage.locations import Location
 from torch_tb_profiler.trace.model import Trace
 
 _LOGGER = logging.getLogger(__name__)
-
-MAX_LISTED = 20_000
-"""Entries of a folder that are inspected."""
 
 
 def add_sidecars(trace: Trace, location: Location) -> Trace:
@@ -62,9 +60,5 @@ def _names(folder: str) -> Iterator[tuple[str, bool]]:
 
 
 def _listed(folder: str, inside: str) -> list[str]:
-    try:
-        with os.scandir(os.path.join(folder, inside)) as entries:
-            names = [entry.name for entry, _ in zip(entries, range(MAX_LISTED), strict=False)]
-    except OSError:
-        return []
-    return [os.path.join(inside, name) if inside else name for name in sorted(names)]
+    names = names_in(os.path.join(folder, inside))
+    return [os.path.join(inside, name) if inside else name for name in names]
