@@ -52,7 +52,9 @@ function Choice({ target, listing, onDone }: ChoiceProps) {
   const shown = listedArguments(listing.arguments, search, all);
   const menu = useRef<HTMLDivElement>(null);
   // The menu is long, and opens in the middle of a page: its button would be below the window.
-  useEffect(() => menu.current?.scrollIntoView({ block: "nearest" }), []);
+  useEffect(() => {
+    menu.current?.scrollIntoView({ block: "nearest" });
+  }, []);
   const toggle = (name: string) => {
     const next = new Set(chosen);
     if (!next.delete(name)) next.add(name);
