@@ -116,6 +116,9 @@ def test_an_export_of_the_same_process_stands_on_the_clock_of_the_trace(tmp_path
     assert middle["start_ns"] - first_ns == pytest.approx(bounds[0], abs=1000)
     assert middle["dur_ns"] == pytest.approx(bounds[1] - bounds[0], abs=1000)
 
+    tracks = joined.tracks[alone.tracks.height :]
+    assert "device 0, stream 7" in tracks["thread_name"].str.to_lowercase().to_list()
+
     samples = joined.samples
     assert samples.height >= 20
     assert kernels["device"].unique().to_list() == [0]  # the export numbers it 5

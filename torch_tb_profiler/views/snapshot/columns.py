@@ -67,6 +67,8 @@ _OWNER_BY = Column(
 _SHARE = Column(
     "pct", "Share", "number", "pct", "Share of the device's allocated memory at that moment."
 )
+_BLOCKS = Column("blocks", "Blocks", "integer", "count", "Blocks in use.")
+_MOMENT = Column("moment", "Moment", "string", None, "As in the memory by call stack.")
 
 
 def _bytes(key: str, title: str, help: str, *, additive: bool = False) -> Column:
@@ -105,7 +107,7 @@ DEVICES = TableSpec(
             "Bytes by which blocks in use exceed the requested sizes.",
         ),
         Column("segments", "Segments", "integer", "count", "Segments reserved from the device."),
-        Column("blocks", "Blocks", "integer", "count", "Blocks in use."),
+        _BLOCKS,
         _bytes(
             "peak_allocated_bytes",
             "Peak Allocated",
@@ -228,7 +230,7 @@ BY_STACK = TableSpec(
         _FRAME,
         _bytes("size_bytes", "Size", "Memory in use, with the sizes of the events."),
         _SHARE,
-        Column("blocks", "Blocks", "integer", "count", "Blocks in use."),
+        _BLOCKS,
         _STACK,
     ),
     sort="device,-moment,-size_bytes,frame",
@@ -242,11 +244,11 @@ BY_OWNER = TableSpec(
     "allocated there and in use at that moment; one row for memory whose operator is unknown.",
     (
         _DEVICE,
-        Column("moment", "Moment", "string", None, "As in the memory by call stack."),
+        _MOMENT,
         *_OWNER[:-1],
         _bytes("size_bytes", "Size", "Memory in use, with the sizes of the events."),
         _SHARE,
-        Column("blocks", "Blocks", "integer", "count", "Blocks in use."),
+        _BLOCKS,
     ),
     sort="device,-moment,-size_bytes,operator,module,category",
     when_empty="No trace of the same process is beside the snapshot: open the trace, not the "
@@ -261,13 +263,13 @@ BY_METADATA = TableSpec(
     "up.",
     (
         _DEVICE,
-        Column("moment", "Moment", "string", None, "As in the memory by call stack."),
+        _MOMENT,
         Column("source", "Attached by", "string", None, "program or PyTorch."),
         Column("key", "Key", "string", None, "Key of the dictionary; empty for a plain text."),
         Column("value", "Value", "string", None, "The value, or the plain text."),
         _bytes("size_bytes", "Size", "Memory in use, with the sizes of the events."),
         _SHARE,
-        Column("blocks", "Blocks", "integer", "count", "Blocks in use."),
+        _BLOCKS,
     ),
     sort="device,-moment,source,key,-size_bytes,value",
     when_empty="No event has metadata: torch.cuda.memory._record_memory_history was not used with "

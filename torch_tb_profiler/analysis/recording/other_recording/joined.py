@@ -99,7 +99,12 @@ class _Joining:
         """The tracks of both; those of the other are host tracks of no process."""
         own = self._trace.tracks
         own_name = pl.col("thread_name")
-        stream = pl.format("device {}, {}", "device", own_name.fill_null(pl.col("tid")))
+        numbers = {
+            number: self._own_device(number)
+            for number in self._other.tracks["device"].drop_nulls().unique().to_list()
+        }
+        device = pl.col("device").replace_strict(numbers, default=None, return_dtype=pl.Int64)
+        stream = pl.format("device {}, {}", device, own_name.fill_null(pl.col("tid")))
         added = self._other.tracks.select(
             track=pl.col("track") + own.height,
             pid=pl.lit(title),
@@ -162,6 +167,11 @@ class _Joining:
         named = _DEVICE.fullmatch(source)
         if named is None:
             return source
-        kernels = self._work.filter(self._other_work["device"] == int(named[1]))["device"]
-        number = kernels.drop_nulls().mode().sort()
-        return f"GPU {number[0]}" if len(number) else source
+        return f"GPU {self._own_device(int(named[1]))}"
+
+    def _own_device(self, number: int) -> int:
+        """The number that the trace gives a device of the other recording: of its matched kernels;
+        its own number where it has none."""
+        kernels = self._work.filter(self._other_work["device"] == number)["device"]
+        numbers = kernels.drop_nulls().mode().sort()
+        return int(numbers[0]) if len(numbers) else number

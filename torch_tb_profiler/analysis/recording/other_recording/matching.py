@@ -36,7 +36,7 @@ MIN_MATCHED_ALONE_PCT = 90.0
 """Likewise where durations say nothing."""
 
 MAX_CHANCE_SHARE = 0.7
-"""With shifted clocks at most this share of the pairs may be found."""
+"""With shifted clocks at most this share of the pairs may agree."""
 
 SHIFTS_NS = (-7_300_000, -1_900_000, -523_000, -97_000, 113_000, 611_000, 2_300_000, 8_900_000)
 """Offsets by which the share of chance is measured, of steps and of neighbouring kernels."""
