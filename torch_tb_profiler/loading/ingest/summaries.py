@@ -50,19 +50,25 @@ from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
 from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
 
 _FILE = "summary.msgpack"
+_FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
+    "paces": (KERNEL_DURATIONS, kernel_durations),
+    "clocks": (CLOCKS, clocks),
+    "stated": (pl.Schema(STATED_CALLS), stated_calls),
+}
+"""Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
+communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""
 _FRAMES = {
     "steps": schema_of("steps"),
     "devices": schema_of("devices"),
     "records": pl.Schema(RECORDS),
-    "paces": KERNEL_DURATIONS,
-    "clocks": CLOCKS,
-    "stated": pl.Schema(STATED_CALLS),
+    **{name: schema for name, (schema, _) in _FACTS.items()},
 }
 _SIDE = ("recorded_collectives", "links", "cluster_steps")
 """The side tables of a summary."""
@@ -87,9 +93,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "steps": trace.steps,
         "devices": trace.devices,
         "records": calls.frame,
-        "paces": kernel_durations(trace),
-        "clocks": clocks(trace),
-        "stated": stated_calls(trace),
+        **{name: fact(trace) for name, (_, fact) in _FACTS.items()},
     }
     arrays = {
         "record": calls.record,
@@ -171,9 +175,8 @@ def _small_trace(
     kernel_kinds.provide(trace, kinds)
     records.provide(trace, calls)
     call_queues.provide(trace, CallQueues(arrays["call_track"], arrays["call_ready_ns"]))
-    kernel_durations.provide(trace, frames["paces"])
-    clocks.provide(trace, frames["clocks"])
-    stated_calls.provide(trace, frames["stated"])
+    for name, (_, fact) in _FACTS.items():
+        fact.provide(trace, frames[name])
     role_intervals.provide(trace, tuple(intervals[role] for role in TIMED_ROLES))
     host_computation.provide(trace, empty())
     return trace
