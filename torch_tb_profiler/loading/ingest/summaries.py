@@ -41,6 +41,8 @@ from torch_tb_profiler.analysis.kernels.durations import (
     clocks,
     kernel_durations,
 )
+from torch_tb_profiler.analysis.ranks.locations import LOCATION, rank_location
+from torch_tb_profiler.analysis.ranks.rank_steps import RANK_STEPS, rank_steps
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     KernelKinds,
     RecognizedBy,
@@ -61,6 +63,8 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "paces": (KERNEL_DURATIONS, kernel_durations),
     "clocks": (CLOCKS, clocks),
     "stated": (pl.Schema(STATED_CALLS), stated_calls),
+    "rank_steps": (RANK_STEPS, rank_steps),
+    "location": (LOCATION, rank_location),
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""

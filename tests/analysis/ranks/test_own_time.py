@@ -1,0 +1,108 @@
+"""Whose time a gap of the computation is: the host's, the input's, a pause's or communication's."""
+
+from __future__ import annotations
+
+from tests.helpers.traces import annotation, call, frame, kernel, op, step, trace
+from torch_tb_profiler.analysis.algebra.intervals import Intervals
+from torch_tb_profiler.analysis.ranks.own_time import own_time
+from torch_tb_profiler.trace.model import Trace
+
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+
+def gap(*events: dict[str, object], launch_at: float = 395) -> Trace:
+    """Kernels at 100-200 and 400-500 µs, the second launched at 395 unless stated."""
+    return trace(
+        [
+            step(1, 90, 500),
+            op("aten::mm", 92, 10, ext=1),
+            call("cudaLaunchKernel", 93, 4, corr=1, ext=1),
+            kernel("gemm", 100, 100, corr=1, ext=1),
+            op("aten::mm", launch_at - 1, 6, ext=2),
+            call("cudaLaunchKernel", launch_at, 4, corr=2, ext=2),
+            kernel("gemm", 400, 100, corr=2, ext=2),
+            *events,
+        ]
+    )
+
+
+def all_reduce(start: float, end: float, launch_at: float = 105) -> list[dict[str, object]]:
+    return [
+        op("nccl:all_reduce", launch_at - 1, 6, ext=9, cat="user_annotation"),
+        call("cudaLaunchKernel", launch_at, 4, corr=9, ext=9),
+        kernel(NCCL, start, end - start, corr=9, ext=9, stream=13),
+    ]
+
+
+def spans(time: Intervals) -> list[tuple[float, float]]:
+    return [
+        (a / 1000, b / 1000)
+        for a, b in zip(time.start_ns.tolist(), time.end_ns.tolist(), strict=True)
+        if 100_000 <= a < 400_000
+    ]
+
+
+def test_a_late_launch_is_the_hosts() -> None:
+    time = own_time(gap())
+    assert spans(time.host) == [(200, 399)]
+    assert spans(time.device) == [(399, 400)]
+    assert spans(time.blocked) == []
+
+
+def test_a_launched_kernel_that_follows_a_collective_waited_for_it() -> None:
+    time = own_time(gap(*all_reduce(150, 395), launch_at=110))
+    assert spans(time.blocked) == [(200, 395)]
+    assert spans(time.host) == []
+    assert spans(time.device) == [(395, 400)]
+
+
+def test_a_collective_that_runs_while_the_host_is_late_is_not_waited_for() -> None:
+    time = own_time(gap(*all_reduce(150, 350)))
+    assert spans(time.host) == [(200, 399)]
+    assert spans(time.blocked) == []
+
+
+def test_a_host_that_synchronizes_with_a_collective_waits_for_it() -> None:
+    waiting = call("cudaStreamSynchronize", 120, 235, corr=20)
+    time = own_time(gap(*all_reduce(150, 350), waiting))
+    assert spans(time.blocked) == [(200, 350)]
+    assert spans(time.host) == [(355, 399)]
+    assert spans(time.device) == [(350, 355), (399, 400)]
+
+
+def test_a_collective_that_goes_on_holds_nothing_up() -> None:
+    time = own_time(gap(*all_reduce(150, 480), launch_at=110))
+    assert spans(time.blocked) == []
+    assert spans(time.device) == [(200, 400)]
+
+
+def test_reasons_of_a_late_host() -> None:
+    loading = own_time(gap(annotation(LOADER, 210, 100)))
+    assert spans(loading.input) == [(210, 310)]
+    assert spans(loading.host) == [(200, 210), (310, 399)]
+    collecting = own_time(gap(annotation("Python GC", 250, 50)))
+    assert spans(collecting.collection) == [(250, 300)]
+    writing = own_time(gap(frame("torch/serialization.py(850): save", 220, 150)))
+    assert spans(writing.checkpoint) == [(220, 370)]
+    named = own_time(gap(annotation("## wait_for_batch ##", 210, 50)))
+    assert spans(named.input) == [(210, 260)]
+
+
+def test_a_rank_without_a_device() -> None:
+    """Operators compute, gloo transfers in its ranges; the rest is the host's or the input's."""
+    time = own_time(
+        trace(
+            [
+                step(1, 90, 500),
+                op("aten::mm", 100, 100),
+                annotation("gloo:all_reduce", 210, 90, tid=2),
+                annotation(LOADER, 320, 60),
+                op("aten::mm", 400, 100),
+            ]
+        )
+    )
+    assert spans(time.computation) == [(100, 200)]
+    assert spans(time.blocked) == [(210, 300)]
+    assert spans(time.input) == [(320, 380)]
+    assert spans(time.host) == [(200, 210), (300, 320), (380, 400)]

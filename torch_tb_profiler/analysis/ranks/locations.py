@@ -1,0 +1,82 @@
+"""Where each rank of a job ran: its node, and the switch that its node is connected to.
+
+Sources, the first that is known of a rank: a small file beside the recordings
+(``docs/views-ranks.md#where-ranks-ran``), the name of the machine in the recording, the name of the
+worker as torch's own handler writes it (``node7_4321``: machine and process), and the rank divided
+by the number of ranks per machine where the recording states that. Nothing else is assumed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import polars as pl
+
+from torch_tb_profiler.analysis.communication.metadata import own_rank
+from torch_tb_profiler.trace.derived import per_trace
+from torch_tb_profiler.trace.model import Trace
+
+LOCATION = pl.Schema({"host": pl.String, "local_world_size": pl.Int64})
+"""What one recording states of where its rank ran; one row, null for what it does not state."""
+
+LOCATIONS = pl.Schema(
+    {
+        "worker": pl.String,
+        "rank": pl.Int64,  # null where it is not recorded
+        "node": pl.String,  # null where it is unknown
+        "switch": pl.String,  # null where it is unknown
+        "source": pl.String,  # "file", "recording", "worker name", "local world size"; null
+    }
+)
+"""One row per worker, in the given order."""
+
+_TORCH_WORKER = re.compile(r"(?P<host>.*[^\d_].*?)_(?P<process>\d{2,10})")
+"""``tensorboard_trace_handler`` calls a worker by its machine and process."""
+_NO_HOST = re.compile(r"(worker|rank|host|proc|process|trace|gpu|dp|tp|pp|ep|step)s?\d*", re.I)
+"""Words before a number that name no machine: ``rank_12``."""
+
+
+@per_trace
+def rank_location(trace: Trace) -> pl.DataFrame:
+    """What the recording states of where its rank ran, as :data:`LOCATION`."""
+
+    environment = trace.meta.info.settings.environment or {}
+    text = environment.get("LOCAL_WORLD_SIZE", "")
+    local = int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0
+    row = {"host": trace.meta.info.host_name or None, "local_world_size": local or None}
+    return pl.DataFrame([row], schema=LOCATION)
+
+
+def rank_locations(traces: Mapping[str, Trace]) -> pl.DataFrame:
+    """Where the ranks of a run ran, as :data:`LOCATIONS`."""
+    if not traces:
+        return pl.DataFrame(schema=LOCATIONS)
+    stated = pl.concat([rank_location(trace) for trace in traces.values()])
+    ranks = [own_rank(trace) for trace in traces.values()]
+    named = [_host_of_worker(worker) for worker in traces]
+    # Names that do not all follow it follow another convention: none of them is trusted.
+    if None in named:
+        named = [None] * len(named)
+    frame = stated.with_columns(
+        worker=pl.Series(list(traces), dtype=pl.String),
+        rank=pl.Series(ranks, dtype=pl.Int64),
+        named=pl.Series(named, dtype=pl.String),
+    ).with_columns(
+        counted=pl.format("node {}", pl.col("rank") // pl.col("local_world_size")),
+        switch=pl.lit(None, pl.String),
+    )
+    sources = {"host": "recording", "named": "worker name", "counted": "local world size"}
+    source = pl.coalesce(
+        pl.when(pl.col(column).is_not_null()).then(pl.lit(text)) for column, text in sources.items()
+    )
+    return frame.select(
+        "worker", "rank", pl.coalesce(*sources).alias("node"), "switch", source.alias("source")
+    ).cast(LOCATIONS)
+
+
+def _host_of_worker(worker: str) -> str | None:
+    match = _TORCH_WORKER.fullmatch(worker)
+    if match is None or _NO_HOST.fullmatch(match["host"].rstrip("_")):
+        return None
+    return match["host"]
