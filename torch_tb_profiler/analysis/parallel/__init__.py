@@ -1,1 +1,1 @@
-"""How a job is divided: the dimension of each process group, the coordinates of ranks, pipelines."""
+"""How a job is divided: dimensions of process groups, coordinates of ranks, pipelines."""

@@ -1,0 +1,65 @@
+"""What the calls in each process group are: the evidence for its dimension beside its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.communication.records import EXCHANGE, PAIRWISE, records
+from torch_tb_profiler.trace.model import Trace
+
+TRAFFIC = pl.Schema(
+    {
+        "group_key": pl.String(),
+        "calls": pl.Int64(),  # that move data, of all ranks
+        "peer_to_peer": pl.Int64(),  # calls of each kind
+        "all_to_all": pl.Int64(),
+        "expert_kernels": pl.Int64(),  # dispatch and combine
+        "all_reduce": pl.Int64(),
+        "all_gather": pl.Int64(),
+        "reduce_scatter": pl.Int64(),
+        "all_reduces_per_step": pl.Float64(),  # of one rank
+        "same_size": pl.Int64(),  # all-reduces of the commonest size
+        "sized_all_reduces": pl.Int64(),
+        "all_to_all_sizes": pl.Int64(),  # different sizes of all-to-alls
+        "pairs": pl.List(pl.String),  # "0->1" of sends and receives, where known
+    }
+)
+"""One row per process group with calls."""
+
+
+def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
+    """The traffic of each group as :data:`TRAFFIC`, over all recordings."""
+    frames = [records(trace).frame for trace in traces.values()]
+    heights = [frame.height for frame in frames]
+    worker = np.repeat(np.arange(len(frames)), heights)
+    keys = ("group_key", "collective", "input_bytes", "step", "pair")
+    calls = pl.concat([frame.select(keys) for frame in frames], rechunk=True).with_columns(
+        worker=worker
+    )
+    kind = pl.col("collective")
+    reduces = kind == "all_reduce"
+    size = pl.col("input_bytes")
+    rows = (
+        calls.filter(kind.is_not_null() & ~kind.is_in(["barrier", "init", "wait"]))
+        .group_by("group_key", maintain_order=True)
+        .agg(
+            pl.len().alias("calls"),
+            kind.is_in([*PAIRWISE, EXCHANGE]).sum().alias("peer_to_peer"),
+            (kind == "all_to_all").sum().alias("all_to_all"),
+            kind.is_in(["dispatch", "combine"]).sum().alias("expert_kernels"),
+            reduces.sum().alias("all_reduce"),
+            (kind == "all_gather").sum().alias("all_gather"),
+            (kind == "reduce_scatter").sum().alias("reduce_scatter"),
+            (reduces.sum() / pl.struct("worker", "step").filter(reduces).n_unique()).alias(
+                "all_reduces_per_step"
+            ),
+            size.filter(reduces).drop_nulls().unique_counts().max().alias("same_size"),
+            size.filter(reduces).count().alias("sized_all_reduces"),
+            size.filter(kind == "all_to_all").n_unique().alias("all_to_all_sizes"),
+            pl.col("pair").drop_nulls().unique().sort().alias("pairs"),
+        )
+    )
+    return rows.select(pl.col(key).cast(dtype) for key, dtype in TRAFFIC.items())

@@ -1,0 +1,107 @@
+"""The dimensions of parallel strategies: names of process groups, orders of ranks, traffic."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, get_args
+
+import msgspec
+
+from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.once import once
+
+Dimension = Literal["data", "tensor", "pipeline", "expert", "context", "sharded"]
+
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+MAX_NAME_CHARS = 200
+"""How much of a name is compared; longer ones are no name of a framework."""
+
+_BEFORE = re.compile(r"^mesh_")
+_AFTER = re.compile(r"(:\d+)?$")
+_SUFFIX = re.compile(r"(_parallel)?(_groups?)?$")
+_JOINTS = re.compile(r"[-.\s]+")
+
+
+class NameRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a name of a process group means.
+
+    Attributes:
+        pattern: Regular expression of the whole name, normalized.
+        examples: Names that this rule must decide (tests check each).
+        dimension: The dimension; None where the group spans several.
+        axis: Whether the groups divide the ranks along that dimension alone.
+        several: Why there is no one dimension.
+    """
+
+    pattern: str
+    examples: tuple[str, ...]
+    dimension: Dimension | None = None
+    axis: bool = True
+    several: str | None = None
+
+
+class RankOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a framework numbers ranks.
+
+    Attributes:
+        name: Name of the framework.
+        order: Short names of the dimensions; the first changes from one rank to the next.
+    """
+
+    name: str
+    order: tuple[str, ...]
+
+
+class TrafficThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Rules of thumb for traffic, as ``parallel.toml`` explains them."""
+
+    peer_to_peer_pct: float
+    same_size_pct: float
+    same_size_calls: int
+    tensor_size: int
+
+
+class ParallelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The schema of ``parallel.toml``.
+
+    Attributes:
+        rules: What names mean, in order.
+        orders: Orders of ranks by framework; the first is the default.
+        names: Short name of a dimension → the dimension.
+        aliases: Other spelling → short name.
+        traffic: Thresholds.
+    """
+
+    rules: tuple[NameRule, ...]
+    orders: tuple[RankOrder, ...]
+    names: dict[str, Dimension]
+    aliases: dict[str, str]
+    traffic: TrafficThresholds
+
+
+@once
+def parallel_file() -> ParallelFile:
+    """The entries of the file."""
+    return load("parallel.toml", ParallelFile)
+
+
+@once
+def _compiled() -> tuple[tuple[re.Pattern[str], NameRule], ...]:
+    return tuple((re.compile(rule.pattern), rule) for rule in parallel_file().rules)
+
+
+def normalized_name(name: str) -> str:
+    """The part of a group's name that rules compare: ``"TENSOR_MODEL_PARALLEL_GROUP"`` is
+    ``"tensor_model"``, ``"mesh_tp"`` and ``"tp:0"`` are ``"tp"``."""
+    text = _JOINTS.sub("_", name[:MAX_NAME_CHARS].strip().lower())
+    text = _AFTER.sub("", _BEFORE.sub("", text), count=1)
+    return _SUFFIX.sub("", text, count=1)
+
+
+@lru_cache(maxsize=4096)
+def name_rule(name: str) -> NameRule | None:
+    """The rule of a name or description of a process group; None where none says anything."""
+    text = normalized_name(name)
+    return next((rule for pattern, rule in _compiled() if pattern.fullmatch(text)), None)
