@@ -61,6 +61,11 @@ def category_of(event: Mapping[str, Any]) -> Category:
     return _CATEGORIES.get(cat, Category.HOST_OTHER)
 
 
+def _signed(value: int | None) -> int | None:
+    """64 bits without a sign as their two's complement."""
+    return value - 2**64 if value is not None and value >= 2**63 else value
+
+
 class ColumnsOfEvents:
     """Collects rows as lists."""
 
@@ -228,6 +233,7 @@ class ColumnsOfEvents:
             "group_description_code": self._code(args.get("Process Group Description")),
             "group_ranks_code": self._code(args.get("Process Group Ranks")),
             "sequence": args.get("Seq"),
+            "comms_id": _signed(args.get("Comms Id")),
             "src_rank": args.get("Src Rank"),
             "dst_rank": args.get("Dst Rank"),
         }

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from tests.helpers.opening import open_file
+from tests.helpers.traces import op
+from tests.helpers.traces import trace as trace_of
 from torch_tb_profiler.analysis.idle.utilization import gpu_profiles
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.reports import chrome_counters, chrome_slices, chrome_trace
@@ -258,3 +260,10 @@ def test_nothing_is_made_before_it_is_sent(
     assert all(next(pieces) for _ in range(5))
     with pytest.raises(AssertionError):
         list(pieces)
+
+
+def test_ids_of_collectives_have_no_sign() -> None:
+    ids: dict[str, Any] = {"Collective name": "allreduce", "Comms Id": 2**64 - 3, "Seq": 5}
+    events = exported(trace_of([op("record_param_comms", 0, 5, **ids)]))["traceEvents"]
+    (event,) = [each for each in events if each["ph"] == "X"]
+    assert (event["args"]["Comms Id"], event["args"]["Seq"]) == (2**64 - 3, 5)

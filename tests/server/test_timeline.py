@@ -345,8 +345,8 @@ def test_clocks_are_aligned_on_the_ends_of_collectives(tmp_path: Path) -> None:
     clocks = ask("timeline/clocks?worker=w0").get_json()["workers"]
     # 1000 µs is 900 µs after w0's first event and 930 µs after w1's.
     assert clocks == [
-        {"worker": "w0", "offset_ns": 0, "collectives": 5},
-        {"worker": "w1", "offset_ns": -30_000, "collectives": 5},
+        {"worker": "w0", "offset_ns": 0, "collectives": 5, "hops": 0, "uncertainty_ns": 0},
+        {"worker": "w1", "offset_ns": -30_000, "collectives": 5, "hops": 1, "uncertainty_ns": 1},
     ]
 
 

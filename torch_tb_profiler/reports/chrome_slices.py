@@ -83,6 +83,7 @@ ARGUMENT_NAMES = {
         "group_description_code": "Process Group Description",
         "group_ranks_code": "Process Group Ranks",
         "sequence": "Seq",
+        "comms_id": "Comms Id",
         "src_rank": "Src Rank",
         "dst_rank": "Dst Rank",
     },
@@ -91,6 +92,9 @@ ARGUMENT_NAMES = {
 
 LISTS = {"Input Dims", "Input type", "Concrete Inputs", "grid", "block"}
 """Arguments that the model keeps as text of a list."""
+
+UNSIGNED = {"Comms Id"}
+"""Arguments of 64 bits without a sign, which the model keeps as their two's complement."""
 
 
 def slice_events(trace: Trace, tracks: ChromeTracks, ids: Int64) -> Iterator[Event]:
@@ -141,6 +145,8 @@ def _fill(
         if column.endswith("_code"):
             texts = {code: _decoded(name, trace.text(code)) for code in set(values)}
             values = [texts[code] for code in values]
+        elif name in UNSIGNED:
+            values = [value % 2**64 for value in values]
         for slice_id, value in zip(rows["slice"].to_list(), values, strict=True):
             if value is not None:
                 arguments.setdefault(slice_id, {})[name] = value

@@ -94,6 +94,7 @@ COLLECTIVE_COLUMNS: dict[str, type[np.generic]] = {
     "group_description_code": np.int32,
     "group_ranks_code": np.int32,
     "sequence": np.int64,
+    "comms_id": np.int64,  # uint64 as its two's complement: hash of group, sequence and direction
     "src_rank": np.int64,
     "dst_rank": np.int64,
     "is_async": np.int8,  # 1, 0, or -1 when absent

@@ -674,6 +674,8 @@ export interface TimelineClockPayload {
   worker: string;
   offset_ns: number | null;
   collectives: number;
+  hops: number;
+  uncertainty_ns: number | null;
 }
 
 /** `/timeline/clocks`: the workers of a run on the clock of one of them. */

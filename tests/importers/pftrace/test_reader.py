@@ -181,3 +181,10 @@ def test_a_trace_without_supported_data_is_rejected() -> None:
     with pytest.raises(TraceFormatError) as error:
         read_data(field(1, b"x" * 50)[:20])
     assert error.value.code == "truncated"
+
+
+def test_ids_of_collectives_are_read_from_arguments() -> None:
+    given = {"Collective name": "allreduce", "Seq": 5, "Comms Id": 2**64 - 3}
+    data = TRACKS + begin(1, "record_param_comms", *(annotation(*each) for each in given.items()))
+    (row,) = rows(read_data(data + end(2)), "collective")
+    assert (row["sequence"], row["comms_id"]) == (5, -3)

@@ -1,9 +1,8 @@
 """Calls on different workers matched to collectives, and how long each worker waited in them.
 
-Calls match by process group and sequence number; without a sequence number by order among the
-calls of one kind in one group (of the same size where that settles it, step by step where workers
-differ in count). Point-to-point calls match by their two ranks
-(``docs/views-distributed.md#which-calls-are-one-collective``).
+Calls match by their keys (``analysis.communication.keys``), and where only order could say what
+belongs together although calls were lost, by time (``analysis.communication.alignment``;
+``docs/views-distributed.md#which-calls-are-one-collective``).
 
 A collective ends for all its members together, when the last has arrived and the data has moved.
 So the shortest of the matched ranges is the transfer, and a worker waited for as long as its range
@@ -19,18 +18,15 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.communication.alignment import align_by_time
+from torch_tb_profiler.analysis.communication.keys import add_keys
+from torch_tb_profiler.analysis.communication.members import add_members
 from torch_tb_profiler.analysis.communication.metadata import (
     in_rank_order,
     only_group,
-    own_rank,
     world_size,
 )
-from torch_tb_profiler.analysis.communication.records import (
-    EXCHANGE,
-    SAME_SIZE_COLLECTIVES,
-    Records,
-    records,
-)
+from torch_tb_profiler.analysis.communication.records import Records, records
 from torch_tb_profiler.analysis.communication.stated_transfers import stated_transfers
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.trace.derived import per_split
@@ -42,6 +38,9 @@ ONE_FILE = (
     "calls are matched between workers, and this run has one: ranks that share a file are not "
     "told apart"
 )
+AMBIGUOUS = (
+    "workers have different numbers of such calls, and nothing recorded says which belong together"
+)
 PEER_UNKNOWN = "the recording does not say which rank it was exchanged with"
 
 
@@ -52,8 +51,8 @@ class Matching(Struct, frozen=True, eq=False):
         workers: Names, in the order of the ``worker`` columns.
         calls: :data:`~torch_tb_profiler.analysis.communication.records.RECORDS` of all workers with
             ``worker`` (index), ``step_name``, ``match`` (id of the collective, null when no other
-            worker has it), ``members`` (workers in the match), ``size_bytes`` and
-            ``unmatched_reason``.
+            worker has it), ``members`` (workers in the match), ``loaded`` (members of its group
+            that are workers of the run, null if unknown), ``size_bytes`` and ``unmatched_reason``.
         ranges: One row per range: ``worker``, ``record``, ``start_ns``, ``end_ns``, ``match``,
             ``transfer_ns`` (null when unmatched, or when no other range is in a recording, unless a
             file states it), ``is_stated``.
@@ -96,9 +95,14 @@ def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matchin
     calls = _joined([traces[worker] for worker in parts], [part.frame for part in parts.values()])
     participants = [traces[worker] for worker, part in parts.items() if part.frame.height]
     same_steps = len({tuple(trace.steps["name"]) for trace in participants}) == 1
-    calls = _add_matches(_add_keys(_fill_only_group(calls, participants), same_steps))
-    calls = _add_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
+    calls = add_keys(_fill_only_group(calls, participants), same_steps)
     ranges = _ranges(list(parts.values()))
+    spans = ranges.group_by("worker", "record").agg(
+        pl.col("start_ns").min(), pl.col("end_ns").max()
+    )
+    calls = _add_matches(align_by_time(calls, spans))
+    calls = add_members(calls, traces)
+    calls = _add_sizes(calls, traces).with_columns(unmatched_reason=_reasons(traces))
     ranges = _with_stated(_add_transfers(ranges, calls), list(traces.values()))
     return Matching(list(parts), calls, ranges)
 
@@ -131,64 +135,6 @@ def _fill_only_group(calls: pl.DataFrame, participants: list[Trace]) -> pl.DataF
     )
 
 
-def _add_keys(calls: pl.DataFrame, same_steps: bool) -> pl.DataFrame:
-    """Add ``key``: equal for the calls of one collective, null where a call cannot match.
-
-    Calls are counted over the whole recording only where all workers recorded the same steps;
-    otherwise per step, so that a call that is missing on one worker does not shift all later ones.
-    """
-    peer_to_peer = pl.col("collective").is_in(["send", "recv"]).fill_null(value=False)
-    calls = calls.with_columns(
-        group_of=pl.col("group_key").fill_null(""),
-        kind=pl.when(peer_to_peer)
-        .then(pl.format("p2p:{}", "pair"))
-        .otherwise(pl.coalesce("collective", "name")),
-        peer_unknown=(peer_to_peer & pl.col("pair").is_null())
-        | ((pl.col("collective") == EXCHANGE) & (pl.col("group_size") > 2)).fill_null(value=False),
-        size=pl.col("input_bytes").fill_null(-1),
-        in_step=pl.col("step_name").fill_null(""),
-    )
-    has_sequence = pl.col("sequence").is_not_null() & pl.col("group_key").is_not_null()
-    columns = ("group_of", "kind", "sequence")
-    by_sequence = _key("n", *columns, _occurrence(*columns))
-    calls = calls.with_columns(
-        same_sizes=_same_counts(("group_of", "kind", "size"), ("group_of", "kind")),
-        same_counts=_same_counts(("group_of", "kind"), ("group_of", "kind")),
-        sized=pl.col("collective").is_in(SAME_SIZE_COLLECTIVES).fill_null(value=False),
-    )
-    is_aligned = pl.lit(same_steps)
-    keys: tuple[tuple[pl.Expr, tuple[str, ...]], ...] = (
-        (is_aligned & pl.col("same_sizes"), ("group_of", "kind", "size")),
-        (is_aligned & pl.col("same_counts"), ("group_of", "kind")),
-        (pl.col("sized"), ("group_of", "kind", "in_step", "size")),
-        (pl.lit(value=True), ("group_of", "kind", "in_step")),
-    )
-    key = pl.when(pl.col("peer_unknown")).then(None).when(has_sequence).then(by_sequence)
-    for letter, (holds, parts) in zip("abcd", keys, strict=True):
-        key = key.when(holds).then(_key(letter, *parts, _occurrence(*parts)))
-    return calls.with_columns(key=key.otherwise(None))
-
-
-def _occurrence(*columns: str) -> pl.Expr:
-    """How many such calls the worker made before this one."""
-    return pl.int_range(pl.len()).over("worker", *columns)
-
-
-def _key(letter: str, *parts: str | pl.Expr) -> pl.Expr:
-    texts = [(pl.col(part) if isinstance(part, str) else part).cast(pl.String) for part in parts]
-    return pl.concat_str([pl.lit(letter), *texts], separator="\n")
-
-
-def _same_counts(columns: tuple[str, ...], within: tuple[str, ...]) -> pl.Expr:
-    """Whether all workers with calls of ``within`` have equally many calls of each ``columns``."""
-    count_on_worker = pl.len().over("worker", *columns)
-    workers = pl.col("worker").n_unique()
-    agree = (count_on_worker.min().over(*columns) == count_on_worker.max().over(*columns)) & (
-        workers.over(*columns) == workers.over(*within)
-    )
-    return agree.min().over(*within)
-
-
 def _add_matches(calls: pl.DataFrame) -> pl.DataFrame:
     """Add ``match`` and ``members``."""
     members = pl.col("worker").n_unique().over("key")
@@ -196,7 +142,7 @@ def _add_matches(calls: pl.DataFrame) -> pl.DataFrame:
     return calls.with_columns(
         members=pl.when(pl.col("key").is_not_null()).then(members).otherwise(1).cast(pl.Int64),
         match=pl.when(~alone).then(pl.col("key").rank("dense").cast(pl.Int64)),
-    ).drop("group_of", "kind", "size", "in_step", "same_sizes", "same_counts", "sized")
+    )
 
 
 def _add_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
@@ -224,16 +170,10 @@ def _add_sizes(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame
 
 def _reasons(traces: Mapping[str, Trace]) -> pl.Expr:
     """Why a call has no match."""
-    present = {own_rank(trace) for trace in traces.values()}
-    ranks = pl.col("group_key").str.extract(r"\|\[([\d,]*)\]$").str.split(",")
-    others = ranks.list.eval(
-        pl.element().cast(pl.Int64, strict=False).is_in(list(present))
-    ).list.sum()
-    ranks_known = pl.lit(None not in present)
     single = next(iter(traces.values())) if len(traces) == 1 else None
     # Normally a rank uses one device.
     shares_file = single is not None and int(single.devices["used"].sum()) > 1
-    absent = pl.lit(len(traces) < 2) | (ranks_known & (others < 2)).fill_null(value=False)
+    absent = pl.lit(len(traces) < 2) | (pl.col("loaded") < 2).fill_null(value=False)
     return (
         pl.when(pl.col("match").is_not_null())
         .then(None)
@@ -241,6 +181,8 @@ def _reasons(traces: Mapping[str, Trace]) -> pl.Expr:
         .then(pl.lit(ONE_FILE if shares_file else OTHERS_ABSENT))
         .when(pl.col("peer_unknown"))
         .then(pl.lit(PEER_UNKNOWN))
+        .when(pl.col("is_ambiguous"))
+        .then(pl.lit(AMBIGUOUS))
         .otherwise(pl.lit(NO_PARTNER))
     )
 

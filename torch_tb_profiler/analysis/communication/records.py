@@ -48,7 +48,8 @@ RECORDS = {
     "group": pl.String,  # label of the process group, "0 (default_pg)"; null when not recorded
     "group_key": pl.String,  # equal for all its members; null when not recorded
     "group_size": pl.Int64,
-    "sequence": pl.Int64,
+    "sequence": pl.Int64,  # counted by the group; of sends and receives, by each rank for itself
+    "comms_id": pl.Int64,  # equal for the calls of one collective; null when not recorded
     "pair": pl.String,  # "0->1" of point-to-point calls, null when the peer is unknown
     "dtype": pl.String,
     "input_bytes": pl.Int64,  # null when unknown, or when such a call moves no data

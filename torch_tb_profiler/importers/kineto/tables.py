@@ -212,7 +212,8 @@ def collective_table(
         return int_column(values(name), quality, key, MAX_VALUES.get(name, INT64_MAX))
 
     groups = [arg.group if arg.group is not None else arg.group_id for arg in given]
-    counts = ("in_nelems", "out_nelems", "group_size", "sequence", "src_rank", "dst_rank")
+    counts = ("in_nelems", "out_nelems", "group_size", "sequence", "comms_id", "src_rank",
+              "dst_rank")  # fmt: skip
     return {
         "slice": rows[marked].astype(np.int64),
         "collective_code": text_codes(values("collective"), strings),

@@ -177,16 +177,32 @@ def _matching_notes(workers: int, matching: Matching) -> list[Note]:
     short = estimated.filter(pl.col("match").is_not_null()).filter(
         pl.col("members") < pl.when(pl.col("pair").is_null()).then("group_size").otherwise(2)
     )
-    if short.height:
+    size = pl.when(pl.col("pair").is_null()).then("group_size").otherwise(2)
+    are_loaded = (pl.coalesce("loaded", pl.lit(workers)) >= size) & pl.col("pair").is_null()
+    lost = short.filter(are_loaded)
+    absent = short.filter(~are_loaded)
+    if absent.height:
         notes.append(
             Note(
                 "quality",
                 "collective_partial",
                 "warning",
-                f"{short.height:,} calls belong to groups with ranks whose recordings are "
+                f"{absent.height:,} calls belong to groups with ranks whose recordings are "
                 "missing. If such a rank arrived last, the transfer time shown includes waiting "
                 "for it.",
-                {"count": short.height},
+                {"count": absent.height},
+            )
+        )
+    if lost.height:
+        notes.append(
+            Note(
+                "quality",
+                "collective_call_lost",
+                "warning",
+                f"{lost.height:,} calls are of collectives that some member has no call of, though "
+                "its recording is loaded. If that rank arrived last, the transfer time shown "
+                "includes waiting for it.",
+                {"count": lost.height},
             )
         )
     return notes

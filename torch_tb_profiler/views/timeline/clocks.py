@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.communication.clocks import clock_offsets
+from torch_tb_profiler.analysis.communication.clocks import ClockOffset, clock_offsets
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.trace.model import Trace
 
@@ -17,26 +17,39 @@ class WorkerClock(Struct, frozen=True):
     Attributes:
         worker: Its name.
         offset_ns: What to add to its timeline's times to get those of the reference's timeline;
-            None when they have no collective in common.
-        collectives: How many collectives that rests on.
+            None where neither collectives nor transfers connect the two, not even through others.
+        collectives: How many collectives that rests on; of a chain of workers those of its weakest
+            pair.
+        hops: Pairs of workers between it and the reference: 1 where both have common collectives.
+        uncertainty_ns: Standard error of the offset (est.), at least the disagreement with other
+            chains; None where too few collectives give none.
     """
 
     worker: str
     offset_ns: int | None
     collectives: int
+    hops: int
+    uncertainty_ns: int | None
 
 
 def worker_clocks(traces: Mapping[str, Trace], reference: str) -> list[WorkerClock]:
     """The clocks of all workers against that of ``reference``, which is one of them."""
     offsets = clock_offsets(traces, reference)
-    clocks = []
-    for worker, trace in in_rank_order(traces).items():
-        if worker == reference:
-            clocks.append(WorkerClock(worker, 0, offsets.get(worker, (0, 0))[1]))
-        elif worker in offsets:
-            ns, count = offsets[worker]
-            origins = trace.meta.start_ns - traces[reference].meta.start_ns
-            clocks.append(WorkerClock(worker, ns + origins, count))
-        else:
-            clocks.append(WorkerClock(worker, None, 0))
-    return clocks
+    origin_ns = traces[reference].meta.start_ns
+    return [
+        _worker_clock(worker, offsets.get(worker), trace.meta.start_ns - origin_ns)
+        for worker, trace in in_rank_order(traces).items()
+    ]
+
+
+def _worker_clock(worker: str, offset: ClockOffset | None, origin_ns: int) -> WorkerClock:
+    """Timelines count from their first events: ``origin_ns`` is between those."""
+    if offset is None:
+        return WorkerClock(worker, None, 0, 0, None)
+    return WorkerClock(
+        worker,
+        offset.offset_ns + origin_ns,
+        offset.collectives,
+        offset.hops,
+        offset.uncertainty_ns,
+    )

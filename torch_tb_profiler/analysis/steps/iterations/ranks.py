@@ -108,7 +108,7 @@ def _offsets(traces: Mapping[str, Trace]) -> dict[str, int]:
     by_collectives = clock_offsets(traces, reference)
     base_ns = traces[reference].meta.base_ns
     return {
-        worker: by_collectives[worker][0]
+        worker: by_collectives[worker].offset_ns
         if worker in by_collectives
         else trace.meta.base_ns - base_ns
         for worker, trace in traces.items()
