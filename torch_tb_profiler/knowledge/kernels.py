@@ -117,7 +117,7 @@ def _compiled() -> tuple[tuple[RulePattern, KernelKind], ...]:
     )
 
 
-def _searched_text(name: str) -> str:
+def searched_text(name: str) -> str:
     """The text of a name that the rules search."""
     text = demangled(name)
     if text.startswith("_Z"):
@@ -131,7 +131,7 @@ def classify(name: str) -> KernelKind:
 
     A mangled name is demangled first.
     """
-    name = _searched_text(name)
+    name = searched_text(name)
     for pattern, kind in _compiled():
         if pattern.search(name):
             return kind
@@ -143,5 +143,5 @@ def classify_all(names: Sequence[str]) -> list[KernelKind]:
     if len(names) < MANY_NAMES:
         return [classify(name) for name in names]
     patterns, kinds = zip(*_compiled(), strict=True)
-    rules = first_rules(patterns, [_searched_text(name) for name in names], whole=False)
+    rules = first_rules(patterns, [searched_text(name) for name in names], whole=False)
     return [UNKNOWN_KERNEL if rule == NO_RULE else kinds[rule] for rule in rules]

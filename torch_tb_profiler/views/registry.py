@@ -34,6 +34,7 @@ VIEW_NAMES = (
     "modules",
     "groups",
     "distributed",
+    "experts",
     "efficiency",
     "resources",
     "compare",

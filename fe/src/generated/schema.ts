@@ -969,6 +969,18 @@ export const VIEWS = {
       "cluster_steps": ["worker", "step", "stage", "parallel", "without_communication_us", "communication_alone_us", "stage_us", "receive_alone_us", "collective_alone_us", "source"],
     },
   },
+  "experts": {
+    title: "Distributed: Experts",
+    scope: "run",
+    groupBys: [],
+    parameters: [],
+    tables: {
+      "expert_layers": ["layer", "direction", "ranks", "passes", "tokens_max", "tokens_mean", "token_imbalance", "product_max_us", "product_mean_us", "time_imbalance", "busiest", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "cost_us"],
+      "expert_ranks": ["worker", "rank", "tokens", "token_ratio", "product_us", "time_ratio", "product_pct", "busiest_pct", "routing_us", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "wait_us"],
+      "expert_kernels": ["stage", "kernel", "workers", "calls", "total_us", "total_pct", "exposed_us"],
+      "expert_loads": ["layer", "direction", "worker", "tokens", "product_us", "load_ratio"],
+    },
+  },
   "efficiency": {
     title: "Efficiency",
     scope: "trace",
@@ -2566,6 +2578,61 @@ export interface DistributedClusterStepsRow {
   source: string | null;
 }
 
+export interface ExpertsExpertLayersRow {
+  layer: string | null;
+  direction: string | null;
+  ranks: number | null;
+  passes: number | null;
+  tokens_max: number | null;
+  tokens_mean: number | null;
+  token_imbalance: number | null;
+  product_max_us: number | null;
+  product_mean_us: number | null;
+  time_imbalance: number | null;
+  busiest: string | null;
+  dispatch_us: number | null;
+  dispatch_exposed_us: number | null;
+  combine_us: number | null;
+  combine_exposed_us: number | null;
+  cost_us: number | null;
+}
+
+export interface ExpertsExpertRanksRow {
+  worker: string | null;
+  rank: number | null;
+  tokens: number | null;
+  token_ratio: number | null;
+  product_us: number | null;
+  time_ratio: number | null;
+  product_pct: number | null;
+  busiest_pct: number | null;
+  routing_us: number | null;
+  dispatch_us: number | null;
+  dispatch_exposed_us: number | null;
+  combine_us: number | null;
+  combine_exposed_us: number | null;
+  wait_us: number | null;
+}
+
+export interface ExpertsExpertKernelsRow {
+  stage: string | null;
+  kernel: string | null;
+  workers: number | null;
+  calls: number | null;
+  total_us: number | null;
+  total_pct: number | null;
+  exposed_us: number | null;
+}
+
+export interface ExpertsExpertLoadsRow {
+  layer: string | null;
+  direction: string | null;
+  worker: string | null;
+  tokens: number | null;
+  product_us: number | null;
+  load_ratio: number | null;
+}
+
 export interface EfficiencyOperatorsRow {
   name: string | null;
   input_shape: string | null;
@@ -3189,6 +3256,12 @@ export interface Rows {
     "recorded_collectives": DistributedRecordedCollectivesRow;
     "links": DistributedLinksRow;
     "cluster_steps": DistributedClusterStepsRow;
+  };
+  "experts": {
+    "expert_layers": ExpertsExpertLayersRow;
+    "expert_ranks": ExpertsExpertRanksRow;
+    "expert_kernels": ExpertsExpertKernelsRow;
+    "expert_loads": ExpertsExpertLoadsRow;
   };
   "efficiency": {
     "operators": EfficiencyOperatorsRow;

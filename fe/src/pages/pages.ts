@@ -114,6 +114,7 @@ const PAGES: readonly Page[] = [
     tabs: [
       { id: "ranks", title: "Ranks", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps"] },
       { id: "collectives", title: "Collectives", view: "distributed", tables: ["collectives", "unmatched", "recorded_collectives", "links"] },
+      whole("experts", "Experts"),
     ],
   },
   {

@@ -35,6 +35,12 @@ from torch_tb_profiler.analysis.communication.roles import (
     role_intervals,
 )
 from torch_tb_profiler.analysis.communication.stated_transfers import STATED_CALLS, stated_calls
+from torch_tb_profiler.analysis.experts.facts import (
+    EXPERT_KERNELS,
+    EXPERT_PASSES,
+    expert_kernel_facts,
+    expert_pass_facts,
+)
 from torch_tb_profiler.analysis.kernels.durations import (
     CLOCKS,
     KERNEL_DURATIONS,
@@ -65,6 +71,8 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "stated": (pl.Schema(STATED_CALLS), stated_calls),
     "rank_steps": (RANK_STEPS, rank_steps),
     "location": (LOCATION, rank_location),
+    "expert_passes": (EXPERT_PASSES, expert_pass_facts),
+    "expert_kernels": (EXPERT_KERNELS, expert_kernel_facts),
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""
