@@ -35,6 +35,7 @@ VIEW_NAMES = (
     "groups",
     "distributed",
     "experts",
+    "roles",
     "efficiency",
     "resources",
     "compare",

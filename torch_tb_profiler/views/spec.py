@@ -56,6 +56,9 @@ class ViewSpec(Struct, frozen=True):
         parameters: What else can be asked of it: the ``PARAMETERS`` of its package.
         missing: For a trace, why the view has nothing to show, or None when it has. Of a ``run``
             view it is called for each worker's trace; one trace without a reason is enough.
+        missing_in_run: Of a ``run`` view, for its workers (None: one that is not open), why they
+            have nothing to show together, where that does not follow from each worker alone; then
+            ``missing`` only says whether one worker alone has it.
         reads_summaries: True for a ``run`` view that answers from the summaries of
             ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
             memory.
@@ -97,6 +100,7 @@ class ViewSpec(Struct, frozen=True):
     missing_group_bys: Callable[[Trace], Mapping[str, str]] = lambda _trace: {}
     parameters: tuple[Parameter, ...] = ()
     missing: Callable[[Trace], str | None] = lambda _trace: None
+    missing_in_run: Callable[[Mapping[str, Trace | None]], str | None] | None = None
     reads_summaries: bool = False
     leading_facts: tuple[str, ...] = ()
     needs_moments: bool = True

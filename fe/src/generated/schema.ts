@@ -981,6 +981,17 @@ export const VIEWS = {
       "expert_loads": ["layer", "direction", "worker", "tokens", "product_us", "load_ratio"],
     },
   },
+  "roles": {
+    title: "Distributed: Roles",
+    scope: "run",
+    groupBys: [],
+    parameters: [],
+    tables: {
+      "roles": ["role", "ranks", "workers", "known_by", "window_us", "computation_us", "communication_us", "busy_us", "busy_pct", "bubble_us", "bubble_pct", "waiting_us", "waiting_pct", "other", "other_us"],
+      "role_periods": ["worker", "rank", "role", "phase", "start_us", "end_us", "duration_us", "busy_us", "busy_pct", "calls"],
+      "generations": ["generation", "workers", "start_us", "duration_us", "first_us", "median_us", "tail_us", "tail_pct", "idle_us", "last_worker"],
+    },
+  },
   "efficiency": {
     title: "Efficiency",
     scope: "trace",
@@ -2633,6 +2644,50 @@ export interface ExpertsExpertLoadsRow {
   load_ratio: number | null;
 }
 
+export interface RolesRolesRow {
+  role: string | null;
+  ranks: string | null;
+  workers: number | null;
+  known_by: string | null;
+  window_us: number | null;
+  computation_us: number | null;
+  communication_us: number | null;
+  busy_us: number | null;
+  busy_pct: number | null;
+  bubble_us: number | null;
+  bubble_pct: number | null;
+  waiting_us: number | null;
+  waiting_pct: number | null;
+  other: string | null;
+  other_us: number | null;
+}
+
+export interface RolesRolePeriodsRow {
+  worker: string | null;
+  rank: number | null;
+  role: string | null;
+  phase: string | null;
+  start_us: number | null;
+  end_us: number | null;
+  duration_us: number | null;
+  busy_us: number | null;
+  busy_pct: number | null;
+  calls: number | null;
+}
+
+export interface RolesGenerationsRow {
+  generation: number | null;
+  workers: number | null;
+  start_us: number | null;
+  duration_us: number | null;
+  first_us: number | null;
+  median_us: number | null;
+  tail_us: number | null;
+  tail_pct: number | null;
+  idle_us: number | null;
+  last_worker: string | null;
+}
+
 export interface EfficiencyOperatorsRow {
   name: string | null;
   input_shape: string | null;
@@ -3262,6 +3317,11 @@ export interface Rows {
     "expert_ranks": ExpertsExpertRanksRow;
     "expert_kernels": ExpertsExpertKernelsRow;
     "expert_loads": ExpertsExpertLoadsRow;
+  };
+  "roles": {
+    "roles": RolesRolesRow;
+    "role_periods": RolesRolePeriodsRow;
+    "generations": RolesGenerationsRow;
   };
   "efficiency": {
     "operators": EfficiencyOperatorsRow;

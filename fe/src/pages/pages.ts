@@ -115,6 +115,7 @@ const PAGES: readonly Page[] = [
       { id: "ranks", title: "Ranks", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps"] },
       { id: "collectives", title: "Collectives", view: "distributed", tables: ["collectives", "unmatched", "recorded_collectives", "links"] },
       whole("experts", "Experts"),
+      whole("roles", "Roles"),
     ],
   },
   {

@@ -1,1 +1,1 @@
-"""The roles of the ranks of a job with several programs: rollout and training, prefill and decode."""
+"""The roles of the ranks of a job of several programs: rollout and training, prefill and decode."""

@@ -41,6 +41,7 @@ from torch_tb_profiler.analysis.experts.facts import (
     expert_kernel_facts,
     expert_pass_facts,
 )
+from torch_tb_profiler.analysis.job_roles.evidence import ROLE_EVIDENCE, role_evidence
 from torch_tb_profiler.analysis.kernels.durations import (
     CLOCKS,
     KERNEL_DURATIONS,
@@ -73,6 +74,7 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "location": (LOCATION, rank_location),
     "expert_passes": (EXPERT_PASSES, expert_pass_facts),
     "expert_kernels": (EXPERT_KERNELS, expert_kernel_facts),
+    "role_evidence": (pl.Schema(ROLE_EVIDENCE), role_evidence),
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""

@@ -64,4 +64,7 @@ def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[Span
     ``trace`` is of a job of several ranks."""
     is_of_job = (world_size(trace) or 1) > 1
     traces = [catalog.store.trace(file) for file in workers]
+    if spec.missing_in_run is not None:
+        opened = {file.worker: one for file, one in zip(workers, traces, strict=True)}
+        return spec.missing_in_run(opened) is None
     return any(is_of_job if one is None else missing_reason_of(spec, one) is None for one in traces)

@@ -232,7 +232,7 @@ def run_view(
     """
     selection, phase_notes = drop_unsupported_phase(spec, selection)
     traces = split_ranks(traces, selection.iterations_by, key_operator_instances)
-    check_available(spec, [missing_reason_of(spec, trace) for trace in traces.values()])
+    check_available(spec, _missing_reasons(spec, traces))
     values = given_values(spec.parameters, parameters)
     view = cast(RunView, spec.function)(traces, selection, **values)
     notes = left_out + view.notes
@@ -240,6 +240,14 @@ def run_view(
         notes += damage_notes(notes) + detect_across_workers(traces, selection)
     notes = phase_notes + cut_notes_of_ranks(traces) + notes
     return localize_device_terms(traces, replace(view, notes=notes, answer=spec.answer(view)))
+
+
+def _missing_reasons(spec: ViewSpec, traces: Mapping[str, Trace]) -> list[str | None]:
+    """Why the workers of a run have nothing to show; a None where one, or all together, have."""
+    reasons = [missing_reason_of(spec, trace) for trace in traces.values()]
+    if spec.missing_in_run is not None and None not in reasons:
+        reasons = [spec.missing_in_run(traces)]
+    return reasons
 
 
 def with_rows(view: View, rows: TableQuery) -> View:
