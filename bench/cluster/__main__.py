@@ -2,18 +2,27 @@
 
 python -m bench.cluster make OUT --seed 7 --ranks 64 --cause slow_link
 python -m bench.cluster make OUT --seed 7 --ranks 64 --dumps    # of a job that hangs
+python -m bench.cluster judge --seed 1000 --jobs 500 --ranks 64 --kind slow
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+
+import msgspec
 
 from bench.cluster.causes import CAUSES
 from bench.cluster.dumps import write_dumps
 from bench.cluster.hangs import HANGS, make_hanging_job
 from bench.cluster.jobs import NONE, make_case, write_case
+from bench.cluster.judging import judge, use_one_thread
+from bench.cluster.report import line, summary
+
+KINDS = ("slow", "healthy", "hang")
 
 
 def main(words: list[str] | None = None) -> int:
@@ -26,11 +35,21 @@ def main(words: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("make", help="write the traces of a job and truth.json")
     make.add_argument("out", type=Path)
-    make.add_argument("--seed", type=int, default=1)
-    make.add_argument("--ranks", type=int, default=64, help="a power of two from 8 on")
-    make.add_argument("--cause", choices=[*CAUSES, NONE, *HANGS, "random"], default="random")
     make.add_argument("--dumps", action="store_true", help="dumps of a job that hangs")
+    judging = commands.add_parser("judge", help="make many jobs and ask the product about each")
+    judging.add_argument("--jobs", type=int, default=50)
+    judging.add_argument("--kind", choices=KINDS, default="slow")
+    judging.add_argument("--workers", type=int, default=1)
+    judging.add_argument("--json", type=Path, help="write the verdicts")
+    for command in (make, judging):
+        command.add_argument("--seed", type=int, default=1)
+        command.add_argument("--ranks", type=int, default=64, help="a power of two from 8 on")
+        command.add_argument("--cause", choices=[*CAUSES, NONE, *HANGS, "random"], default="random")
     given = parser.parse_args(words)
+    return _make(given) if given.command == "make" else _judge(given)
+
+
+def _make(given: argparse.Namespace) -> int:
     if given.dumps or given.cause in HANGS:
         hang = make_hanging_job(given.seed, given.ranks, given.cause)
         write_dumps(hang, given.out, given.seed)
@@ -38,13 +57,28 @@ def main(words: list[str] | None = None) -> int:
         return 0
     case = make_case(given.seed, given.ranks, given.cause)
     write_case(case, given.out)
-    print(describe_case(case.seed, case.cause, case.cost_pct))
+    print(f"seed {given.seed}: {case.cause}, {case.cost_pct:.1f} % of the step")
     return 0
 
 
-def describe_case(seed: int, cause: str, cost_pct: float) -> str:
-    """A line about a job."""
-    return f"seed {seed}: {cause}, {cost_pct:.1f} % of the step"
+def _judge(given: argparse.Namespace) -> int:
+    verdicts = []
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(given.workers, mp_context=spawn, initializer=use_one_thread) as pool:
+        jobs = [
+            pool.submit(judge, given.kind, seed, given.ranks, given.cause)
+            for seed in range(given.seed, given.seed + given.jobs)
+        ]
+        for done in as_completed(jobs):
+            verdict = done.result()
+            verdicts.append(verdict)
+            print(line(verdict), flush=True)
+    verdicts.sort(key=lambda each: each.seed)
+    print()
+    print(summary(verdicts))
+    if given.json is not None:
+        given.json.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts), indent=1))
+    return 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ is when the watchdog of each rank gave up.
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,8 @@ _CALLERS: dict[str, tuple[tuple[str, str, int], ...]] = {
 _BOTTOM = (("train_step", "/job/train.py", 88), ("<module>", "/job/train.py", 210))
 
 
-def write_dumps(hang: Hang, folder: Path, seed: int) -> None:
-    """Write the dumps that are there, and ``truth.json``.
+def write_dumps(hang: Hang, folder: Path, seed: int) -> dict[str, Any]:
+    """Write the dumps that are there, and ``truth.json``; the truth.
 
     Raises:
         OSError: the folder cannot be written.
@@ -71,9 +72,15 @@ def write_dumps(hang: Hang, folder: Path, seed: int) -> None:
             continue
         ahead = int(offsets[hang.topology.node[rank]])
         dump = _dump(hang, rank, program, base, ahead)
-        (folder / f"fr_trace_rank_{rank}").write_bytes(pickle.dumps(dump, protocol=2))
-    text = msgspec.json.format(msgspec.json.encode(truth(hang, base)), indent=1)
+        path = folder / f"fr_trace_rank_{rank}"
+        path.write_bytes(pickle.dumps(dump, protocol=2))
+        last = max(call.created or 0 for call in program.calls if call is not None)
+        written = BEGIN_NS + last * ROUND_NS + TIMEOUT_MS * 1_000_000
+        os.utime(path, ns=(written, written))
+    known = truth(hang, base)
+    text = msgspec.json.format(msgspec.json.encode(known), indent=1)
     (folder / "truth.json").write_bytes(text)
+    return known
 
 
 def truth(hang: Hang, base: dict[str, int]) -> dict[str, Any]:

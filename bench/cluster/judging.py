@@ -1,0 +1,207 @@
+"""Asks the product about a job, as a user would, and compares with the truth."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch_tb_profiler
+from bench.cluster.dumps import write_dumps
+from bench.cluster.hangs import make_hanging_job
+from bench.cluster.jobs import NONE, make_case, truth, write_case
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One job, judged.
+
+    Attributes:
+        seed, ranks: Make the job again, with its cause.
+        cause: What was planted; ``none``, a key of ``CAUSES`` or one of ``HANGS``.
+        is_decidable: Whether the files hold the answer.
+        truth: The part of the truth that is compared, for people.
+        answer: What the product says first, for people; empty where it names nothing.
+        cause_right, location_right: Of what it says first; of a healthy job whether it names
+            nothing.
+        pattern_right: Whether it says when; None where that is not asked.
+        other_causes: How many more it names.
+        true_pct, est_pct: What the cause costs, of the step; the second as the product says.
+        seconds: That the product took.
+    """
+
+    seed: int
+    ranks: int
+    cause: str
+    is_decidable: bool
+    truth: str
+    answer: str
+    cause_right: bool
+    location_right: bool
+    pattern_right: bool | None
+    other_causes: int
+    true_pct: float
+    est_pct: float | None
+    seconds: float
+
+    @property
+    def is_right(self) -> bool:
+        """Cause and location."""
+        return self.cause_right and self.location_right
+
+
+def use_one_thread() -> None:
+    """For a process beside others that judge: before the product is asked first."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+
+def judge(kind: str, seed: int, ranks: int, cause: str) -> Verdict:
+    """Judge a job of a kind: ``slow``, ``healthy`` or ``hang``."""
+    if kind == "hang":
+        return judge_hang(seed, ranks, cause)
+    return judge_slow(seed, ranks, NONE if kind == "healthy" else cause)
+
+
+def judge_slow(seed: int, ranks: int, cause: str) -> Verdict:
+    """Make a job with a cause (``none``, ``random``) and ask for the causes of slow ranks."""
+    case = make_case(seed, ranks, cause)
+    known = truth(case)
+    with tempfile.TemporaryDirectory(prefix="cluster") as name:
+        folder = Path(name)
+        write_case(case, folder)
+        since = time.monotonic()
+        rows = _rows(folder, "ranks", "slow_ranks")
+        seconds = time.monotonic() - since
+    first = rows[0] if rows else None
+    shown = {key: known[key] for key in ("level", "node", "switch", "stage", "pattern", "size")}
+    shown["ranks"] = ranks_text(known["ranks"])
+    wrong_healthy = case.cause == NONE and first is not None
+    return Verdict(
+        seed=seed,
+        ranks=ranks,
+        cause=case.cause,
+        is_decidable=True,
+        truth=str({key: value for key, value in shown.items() if value is not None}),
+        answer="" if first is None else _sentence(first),
+        cause_right=not wrong_healthy if case.cause == NONE else cause_matches(first, known),
+        location_right=not wrong_healthy if case.cause == NONE else location_matches(first, known),
+        pattern_right=None if case.cause == NONE or first is None else _pattern(first, known),
+        other_causes=max(0, len(rows) - 1),
+        true_pct=known["cost_pct"],
+        est_pct=None if first is None else first.get("cost_pct"),
+        seconds=seconds,
+    )
+
+
+def judge_hang(seed: int, ranks: int, kind: str) -> Verdict:
+    """Make the dumps of a job that hangs and ask why."""
+    hang = make_hanging_job(seed, ranks, kind)
+    with tempfile.TemporaryDirectory(prefix="cluster") as name:
+        folder = Path(name)
+        known = write_dumps(hang, folder, seed)
+        since = time.monotonic()
+        with torch_tb_profiler.open_trace(str(folder), cache=False) as trace:
+            view = trace.view("hang")
+            rows = view.table("hang_groups").to_dicts()
+            answer = view.answer or ""
+        seconds = time.monotonic() - since
+    roots = [row for row in rows if row["is_root"]]
+    named = [row for row in roots[:1] if _is_group(row, known)]
+    if hang.kind == "order":  # either group of the deadlock may come first
+        named = [row for row in roots[:2] if _is_group(row, known)]
+    blamed = set[int]().union(*(
+        parse_ranks(row["blocking_ranks"]) | parse_ranks(row["no_dump_ranks"]) for row in named
+    ))  # fmt: skip
+    keys = ("kind", "rank", "description", "sequence", "operation", "members", "without_dump")
+    return Verdict(
+        seed=seed,
+        ranks=ranks,
+        cause=hang.kind,
+        is_decidable=known["is_decidable"],
+        truth=str({key: known[key] for key in keys}),
+        answer=answer,
+        cause_right=bool(named),
+        location_right=known["rank"] in blamed,
+        pattern_right=None,
+        other_causes=max(0, len(roots) - 1),
+        true_pct=0.0,
+        est_pct=None,
+        seconds=seconds,
+    )
+
+
+def _is_group(row: dict[str, Any], known: dict[str, Any]) -> bool:
+    """Whether a row is about the collective of the truth, or about the pair of its transfer."""
+    if known["is_transfer"]:
+        return {known["rank"], known["peer"]} <= (
+            parse_ranks(row["waiting_ranks"]) | parse_ranks(row["blocking_ranks"])
+        )
+    is_same = parse_ranks(row["ranks"]) == set(known["members"])
+    return bool(is_same and row["sequence"] == known["sequence"])
+
+
+def _rows(folder: Path, view: str, table: str) -> list[dict[str, Any]]:
+    with torch_tb_profiler.open_trace(str(folder), cache=False) as trace:
+        return trace.view(view).table(table).to_dicts()
+
+
+def cause_matches(row: dict[str, Any] | None, known: dict[str, Any]) -> bool:
+    """Whether a row of ``slow_ranks`` names the cause, and of a pause what it is."""
+    if row is None or row["cause"] != known["product_cause"]:
+        return False
+    return known["detail"] is None or row.get("detail") == known["detail"]
+
+
+def location_matches(row: dict[str, Any] | None, known: dict[str, Any]) -> bool:
+    """Whether a row names where it is.
+
+    All of the ranks that are struck and no other; of a node or switch its name will do. Of tokens
+    that a replica or an expert has more of, the named ranks must be struck: a replica is half
+    named at least, and of the ranks that hold the same experts one group is enough.
+    """
+    if row is None:
+        return False
+    struck, named = set(known["ranks"]), parse_ranks(row["ranks"])
+    if named == struck:
+        return True
+    name = known.get("node") or known.get("switch")
+    if known["level"] in ("node", "switch") and row["level"] == known["level"]:
+        return bool(name) and name in (row["location"] or "").split()
+    if not named or not named <= struck:
+        return False
+    if known["level"] == "expert":
+        return True
+    return known["cause"] == "uneven_tokens" and len(named) * 2 >= len(struck)
+
+
+def _pattern(row: dict[str, Any], known: dict[str, Any]) -> bool:
+    return bool(row["pattern"] == known["pattern"])
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    parts = (row["cause"], row["level"], row["location"], f"ranks {row['ranks']}", row["pattern"])
+    return f"{', '.join(map(str, parts))}: {row.get('evidence')}"
+
+
+def parse_ranks(text: str | None) -> set[int]:
+    """The ranks of a text such as ``40-47, 50``."""
+    ranks: set[int] = set()
+    for part in (text or "").replace("–", "-").split(","):
+        first, _, last = part.strip().partition("-")
+        if first.strip().isdigit():
+            ranks.update(range(int(first), int(last or first) + 1))
+    return ranks
+
+
+def ranks_text(ranks: list[int]) -> str:
+    """The other way round."""
+    parts: list[list[int]] = []
+    for rank in sorted(ranks):
+        if parts and rank == parts[-1][1] + 1:
+            parts[-1][1] = rank
+        else:
+            parts.append([rank, rank])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
