@@ -33,6 +33,7 @@ VIEW_NAMES = (
     "snapshot",
     "modules",
     "groups",
+    "ranks",
     "distributed",
     "experts",
     "roles",

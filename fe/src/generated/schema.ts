@@ -952,8 +952,20 @@ export const VIEWS = {
       "hierarchies": ["hierarchy", "domain", "calls", "shown"],
     },
   },
+  "ranks": {
+    title: "Distributed: Ranks",
+    scope: "run",
+    groupBys: [],
+    parameters: [],
+    tables: {
+      "ranks": ["worker", "rank", "node", "outliers", "step_us", "longest_step_us", "utilization_pct", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "memory_peak_bytes", "kernels", "slowest_phase", "slowest_phase_us", "pattern", "steps"],
+      "rank_outliers": ["worker", "rank", "column", "measure", "unit", "value", "median", "robust_z"],
+      "patterns": ["pattern", "rank_count", "ranks", "nodes", "differs_in", "step_us", "dataloader_us", "forward_us", "backward_us", "optimizer_us", "other_us", "dataloader_busy_pct", "forward_busy_pct", "backward_busy_pct", "optimizer_busy_pct", "other_busy_pct"],
+      "rank_steps": ["step", "worker", "rank", "step_us", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "kernels", "memory_peak_bytes"],
+    },
+  },
   "distributed": {
-    title: "Distributed",
+    title: "Distributed: Overlap & wait, Collectives",
     scope: "run",
     groupBys: [],
     parameters: [],
@@ -2469,6 +2481,73 @@ export interface GroupsHierarchiesRow {
   shown: boolean | null;
 }
 
+export interface RanksRanksRow {
+  worker: string | null;
+  rank: number | null;
+  node: string | null;
+  outliers: string | null;
+  step_us: number | null;
+  longest_step_us: number | null;
+  utilization_pct: number | null;
+  computation_us: number | null;
+  exposed_communication_us: number | null;
+  idle_us: number | null;
+  input_wait_us: number | null;
+  host_wait_us: number | null;
+  pause_us: number | null;
+  memory_peak_bytes: number | null;
+  kernels: number | null;
+  slowest_phase: string | null;
+  slowest_phase_us: number | null;
+  pattern: number | null;
+  steps: number | null;
+}
+
+export interface RanksRankOutliersRow {
+  worker: string | null;
+  rank: number | null;
+  column: string | null;
+  measure: string | null;
+  unit: string | null;
+  value: number | null;
+  median: number | null;
+  robust_z: number | null;
+}
+
+export interface RanksPatternsRow {
+  pattern: number | null;
+  rank_count: number | null;
+  ranks: string | null;
+  nodes: string | null;
+  differs_in: string | null;
+  step_us: number | null;
+  dataloader_us: number | null;
+  forward_us: number | null;
+  backward_us: number | null;
+  optimizer_us: number | null;
+  other_us: number | null;
+  dataloader_busy_pct: number | null;
+  forward_busy_pct: number | null;
+  backward_busy_pct: number | null;
+  optimizer_busy_pct: number | null;
+  other_busy_pct: number | null;
+}
+
+export interface RanksRankStepsRow {
+  step: string | null;
+  worker: string | null;
+  rank: number | null;
+  step_us: number | null;
+  computation_us: number | null;
+  exposed_communication_us: number | null;
+  idle_us: number | null;
+  input_wait_us: number | null;
+  host_wait_us: number | null;
+  pause_us: number | null;
+  kernels: number | null;
+  memory_peak_bytes: number | null;
+}
+
 export interface DistributedOverlapRow {
   step: string | null;
   worker: string | null;
@@ -3300,6 +3379,12 @@ export interface Rows {
     "folded_groups": GroupsFoldedGroupsRow;
     "group_flame": GroupsGroupFlameRow;
     "hierarchies": GroupsHierarchiesRow;
+  };
+  "ranks": {
+    "ranks": RanksRanksRow;
+    "rank_outliers": RanksRankOutliersRow;
+    "patterns": RanksPatternsRow;
+    "rank_steps": RanksRankStepsRow;
   };
   "distributed": {
     "overlap": DistributedOverlapRow;

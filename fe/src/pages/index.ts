@@ -18,6 +18,7 @@ import { OperatorsPage } from "./OperatorsPage";
 import { OperatorTypesPage } from "./OperatorTypesPage";
 import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
+import { RanksPage } from "./RanksPage";
 import { ResourcesPage } from "./ResourcesPage";
 import { SequencesPage } from "./SequencesPage";
 import { ShapesPage } from "./ShapesPage";
@@ -42,6 +43,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   snapshot: SnapshotPage,
   modules: ModulesPage,
   groups: GroupsPage,
+  ranks: RanksPage,
   distributed: DistributedPage,
   efficiency: EfficiencyPage,
   resources: ResourcesPage,

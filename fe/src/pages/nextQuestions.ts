@@ -78,6 +78,8 @@ export const QUESTIONS: readonly Question[] = [
   { from: "memory", tab: "peak", question: "Which operators allocate the most?", to: "memory", params: { tab: "allocations", "memory_stats.sort": "-self_allocation_bytes" } },
   { from: "memory", question: "Which lines of code call {}, which allocates the most?", subject: { table: "memory_stats", key: "name", by: "self_allocation_bytes" }, to: "operators", params: BY_STACK, filter: ["operators", "name"] },
   { from: "snapshot", question: "What fills memory over time?", to: "memory" },
+  { from: "ranks", question: "Which ranks wait for which?", to: "distributed", params: { tab: "ranks" } },
+  { from: "ranks", question: "What happened when?", to: "timeline" },
   { from: "distributed", tab: "ranks", question: "What is {}, which delays the others most, doing meanwhile?", subject: { table: "stragglers", key: "worker", by: "delay_us" }, to: "timeline", param: "worker" },
   { from: "distributed", tab: "ranks", question: "Which collectives wait?", to: "distributed", params: { tab: "collectives" } },
   { from: "distributed", question: "Which rank is late?", to: "distributed", params: { tab: "ranks" } },

@@ -112,7 +112,9 @@ const PAGES: readonly Page[] = [
     title: "Distributed",
     question: "Who holds whom up?",
     tabs: [
-      { id: "ranks", title: "Ranks", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps"] },
+      // Its id distinguishes it from the part of `distributed` below, whose id is that of former addresses.
+      { id: "all_ranks", title: "Ranks", view: "ranks" },
+      { id: "ranks", title: "Overlap & wait", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps"] },
       { id: "collectives", title: "Collectives", view: "distributed", tables: ["collectives", "unmatched", "recorded_collectives", "links"] },
       whole("experts", "Experts"),
       whole("roles", "Roles"),

@@ -48,7 +48,9 @@ from torch_tb_profiler.analysis.kernels.durations import (
     clocks,
     kernel_durations,
 )
+from torch_tb_profiler.analysis.ranks.device_use import DEVICE_USE, device_use
 from torch_tb_profiler.analysis.ranks.locations import LOCATION, rank_location
+from torch_tb_profiler.analysis.ranks.phases import RANK_PHASES, rank_phases
 from torch_tb_profiler.analysis.ranks.rank_steps import RANK_STEPS, rank_steps
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     KernelKinds,
@@ -75,6 +77,8 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "expert_passes": (EXPERT_PASSES, expert_pass_facts),
     "expert_kernels": (EXPERT_KERNELS, expert_kernel_facts),
     "role_evidence": (pl.Schema(ROLE_EVIDENCE), role_evidence),
+    "rank_phases": (RANK_PHASES, rank_phases),
+    "device_use": (DEVICE_USE, device_use),
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""

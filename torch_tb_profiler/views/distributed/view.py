@@ -124,7 +124,7 @@ def _missing(trace: Trace) -> str | None:
 
 SPEC = ViewSpec(
     name="distributed",
-    title="Distributed",
+    title="Distributed: Overlap & wait, Collectives",
     help="Do the workers compute, communicate or wait for each other, and which one is late?",
     scope="run",
     tables=(

@@ -1,0 +1,51 @@
+"""Which rank stands out, in a sentence."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.views.answering import counted, quoted, rows_of
+from torch_tb_profiler.views.scales import percent_text
+from torch_tb_profiler.views.schema import View
+
+
+def answer(view: View) -> str | None:
+    """How many ranks stand out and which most; else how far the step times differ."""
+    ranks = rows_of(view, "ranks")
+    if ranks.height == 1:
+        return "Only one rank is loaded: there is none to compare it with."
+    own = ranks.filter(pl.col("outliers").is_not_null())
+    if own.height:
+        return _outliers(own, ranks.height)
+    patterns = rows_of(view, "patterns")
+    spread = _spread(ranks)
+    if patterns.height > 1:
+        return f"No rank stands out, but not all behave alike: {_second(patterns)}{spread}"
+    return f"No rank stands out.{spread}"
+
+
+def _outliers(own: pl.DataFrame, count: int) -> str:
+    first = own.row(0, named=True)
+    name = quoted(first["worker"]) if first["rank"] is None else f"Rank {first['rank']}"
+    if own.height == 1:
+        return f"{name} of {counted(count, 'rank')} stands out: {first['outliers']}."
+    return (
+        f"{own.height:,} of {counted(count, 'rank')} stand out. {name}, for example: "
+        f"{first['outliers']}."
+    )
+
+
+def _second(patterns: pl.DataFrame) -> str:
+    """The second pattern, and how many more there are."""
+    other = patterns.row(1, named=True)
+    more = f" (and {patterns.height - 2:,} more patterns)" if patterns.height > 2 else ""
+    others = counted(other["rank_count"], "rank")
+    return f"in {others} ({other['ranks']}), {other['differs_in']}{more}."
+
+
+def _spread(ranks: pl.DataFrame) -> str:
+    times = ranks["step_us"].drop_nulls()
+    lowest, highest = times.min(), times.max()
+    if not isinstance(lowest, float) or not isinstance(highest, float) or lowest <= 0:
+        return ""
+    return f" Step times differ by at most {percent_text(100 * (highest - lowest) / lowest)}."

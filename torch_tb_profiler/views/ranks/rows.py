@@ -1,0 +1,199 @@
+"""The tables of all ranks from their measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from torch_tb_profiler.analysis.ranks.measures import PHASES
+from torch_tb_profiler.analysis.recording.missing_reasons import recorded_reason
+from torch_tb_profiler.analysis.steps.phases.evidence import DETECTED_PHASES
+from torch_tb_profiler.knowledge.rank_measures import rank_measures_file
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.units import microseconds
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.ranks.columns import OUTLIERS, PATTERNS, RANK_STEPS, RANKS
+from torch_tb_profiler.views.ranks.texts import change_text, ranges_text, value_text
+from torch_tb_profiler.views.schema import Table, TableSpec
+
+NO_DEVICE_WORK = "No GPU work was recorded on these ranks."
+NO_MEMORY = "The recording of the rank holds no memory events of a device."
+NO_STEP = "None of the selected steps was recorded on this rank."
+NO_PHASES = "The recording holds nothing by which phases are known."
+NO_RANK = "The recording does not say which rank it is of."
+NO_NODE = "The recording does not name the machine."
+_DETECTED = tuple(phase.name.lower() for phase in DETECTED_PHASES)
+_NAMES = ("worker", "rank", "node")
+_SHOWN_NODES = 5
+_SHOWN_DIFFERENCES = 4
+
+
+def _shown(spec: TableSpec, frame: pl.DataFrame, reasons: Mapping[str, str]) -> Table:
+    """A table from columns of its keys, or in ns of those that are declared in µs."""
+    in_us = [
+        microseconds(frame[f"{stem}_ns"]).alias(f"{stem}_us")
+        for key in spec.polars_schema()
+        if key not in frame.columns and f"{(stem := key.removesuffix('_us'))}_ns" in frame.columns
+    ]
+    whole = frame.with_columns(in_us)
+    shown = whole.select(pl.col(key).cast(kind) for key, kind in spec.polars_schema().items())
+    return Table(spec, shown, needed(shown, reasons))
+
+
+def ranks_table(
+    traces: Mapping[str, Trace],
+    ranks: pl.DataFrame,
+    measures: pl.DataFrame,
+    outliers: pl.DataFrame,
+    pattern: pl.Series,
+) -> Table:
+    """The table ``ranks``; ``ranks`` has ``worker`` (name), ``rank`` and ``node``, aligned with the
+    measures."""
+    texts = _outlier_texts(outliers, measures.height)
+    frame = measures.with_columns(
+        *ranks.select(_NAMES), outliers=texts, pattern=pattern, **_slowest(measures)
+    )
+    return _shown(RANKS, frame, _reasons(traces))
+
+
+def _reasons(traces: Mapping[str, Trace]) -> dict[str, str]:
+    """Why values of ranks are null; the words of the first recording."""
+    first = next(iter(traces.values()))
+    own = {
+        "rank": NO_RANK,
+        "node": NO_NODE,
+        "utilization_pct": recorded_reason(first, "kernels") or NO_DEVICE_WORK,
+        "kernels": recorded_reason(first, "kernels") or NO_DEVICE_WORK,
+        "memory_peak_bytes": recorded_reason(first, "memory") or NO_MEMORY,
+        "slowest_phase": NO_PHASES,
+        "slowest_phase_us": NO_PHASES,
+    }
+    times = [column.key for column in RANKS.columns if column.unit == "us"]
+    return dict.fromkeys((*times, "steps"), NO_STEP) | own
+
+
+def _slowest(measures: pl.DataFrame) -> dict[str, pl.Series]:
+    """Name and time of the longest phase of each rank."""
+    values = np.stack(
+        [measures[f"{name}_ns"].fill_null(-1.0).to_numpy() for name in _DETECTED], axis=1
+    )
+    longest = values.argmax(axis=1)
+    time_ns = values[np.arange(len(values)), longest]
+    names = pl.Series(np.array(_DETECTED, np.object_)[longest], dtype=pl.String)
+    known = pl.Series(time_ns > 0)
+    frame = pl.DataFrame({"name": names, "time": time_ns, "known": known}).select(
+        name=pl.when("known").then("name"), time=pl.when("known").then("time")
+    )
+    return {"slowest_phase": frame["name"], "slowest_phase_ns": frame["time"]}
+
+
+def _outlier_texts(outliers: pl.DataFrame, ranks: int) -> pl.Series:
+    """Per rank what it stands out in, largest first; null where in nothing."""
+    titles = {each.key: each.title for each in rank_measures_file().measures}
+    texts = [
+        f"{titles[key]} {change_text(key, value, median)}"
+        for key, value, median in outliers.select("measure", "value", "median").iter_rows()
+    ]
+    joined = (
+        outliers.select("worker", pl.Series("text", texts, pl.String))
+        .group_by("worker", maintain_order=True)
+        .agg(pl.col("text").str.join("; "))
+    )
+    workers = pl.DataFrame({"worker": pl.int_range(ranks, dtype=pl.Int32, eager=True)})
+    return workers.join(joined, on="worker", how="left", maintain_order="left")["text"]
+
+
+def outliers_table(ranks: pl.DataFrame, outliers: pl.DataFrame) -> Table:
+    """The table ``rank_outliers``."""
+    measures = {each.key: each for each in rank_measures_file().measures}
+    keys = outliers["measure"].to_list()
+    is_time = pl.Series([key.endswith("_ns") for key in keys], dtype=pl.Boolean)
+    frame = outliers.with_columns(
+        *ranks.select("worker", "rank")[outliers["worker"].to_numpy()],
+        column=pl.Series([_column_key(key) for key in keys], dtype=pl.String),
+        measure=pl.Series([measures[key].title for key in keys], dtype=pl.String),
+        unit=pl.Series([_unit(key) for key in keys], dtype=pl.String),
+        robust_z=pl.when(pl.col("z").is_finite()).then("z"),
+    ).with_columns(
+        pl.when(is_time).then(pl.col(key) / 1000).otherwise(key) for key in ("value", "median")
+    )
+    return _shown(OUTLIERS, frame, {"rank": NO_RANK})
+
+
+def _column_key(key: str) -> str:
+    return f"{key.removesuffix('_ns')}_us" if key.endswith("_ns") else key
+
+
+def _unit(key: str) -> str | None:
+    return {"ns": "us", "pct": "pct", "bytes": "bytes"}.get(key.rpartition("_")[2], "count")
+
+
+def patterns_table(
+    ranks: pl.DataFrame, measures: pl.DataFrame, pattern: pl.Series, differences: pl.DataFrame
+) -> Table:
+    """The table ``patterns``."""
+    values = ["step_ns", *(f"{name}_{kind}" for name in PHASES for kind in ("ns", "busy_pct"))]
+    frame = measures.select(values).with_columns(*ranks.select(_NAMES), pattern)
+    by_pattern = (
+        frame.group_by("pattern")
+        .agg(
+            pl.len().cast(pl.Int64).alias("rank_count"),
+            pl.col(values).median(),
+            "rank",
+            "worker",
+            pl.col("node").drop_nulls().unique(maintain_order=True),
+        )
+        .sort("pattern")
+    )
+    numbers = by_pattern["pattern"].to_list()
+    texts: dict[int, list[str]] = {number: [] for number in numbers}
+    for number, title, unit, value, usual in differences.iter_rows():
+        own, other = value_text(unit, value), value_text(unit, usual)
+        texts[number].append(f"{title} {own} instead of {other}")
+    nodes = [listed(names, _SHOWN_NODES, ", ") for names in by_pattern["node"]]
+    differs = [listed(texts[number], _SHOWN_DIFFERENCES, "; ") for number in numbers]
+    frame = by_pattern.with_columns(
+        ranks=pl.Series(_members(by_pattern), dtype=pl.String),
+        nodes=pl.Series(nodes, dtype=pl.String),
+        differs_in=pl.Series(differs, dtype=pl.String),
+    )
+    return _shown(PATTERNS, frame, {"nodes": NO_NODE})
+
+
+def listed(texts: list[str] | pl.Series, most: int, between: str) -> str | None:
+    """The first of some texts, and how many more there are; None where there is none."""
+    known = list(texts)
+    if not known:
+        return None
+    more = f"{between}{len(known) - most:,} more" if len(known) > most else ""
+    return between.join(known[:most]) + more
+
+
+def _members(by_pattern: pl.DataFrame) -> list[str]:
+    """The ranks of each pattern, or its workers where a rank is unknown."""
+    return [
+        listed(workers, _SHOWN_NODES, ", ") or "" if None in numbers else ranges_text(numbers)
+        for numbers, workers in zip(
+            by_pattern["rank"].to_list(), by_pattern["worker"].to_list(), strict=True
+        )
+    ]
+
+
+def rank_steps_table(
+    traces: Mapping[str, Trace], ranks: pl.DataFrame, steps: pl.DataFrame
+) -> Table:
+    """The table ``rank_steps``, by step as first seen and rank."""
+    position = steps["name"].unique(maintain_order=True).to_frame().with_row_index("position")
+    frame = steps.join(position, on="name", maintain_order="left").sort(
+        "position", "worker", maintain_order=True
+    )
+    frame = frame.with_columns(
+        *ranks.select("worker", "rank")[frame["worker"].to_numpy()],
+        step=pl.col("name"),
+        step_ns=pl.col("duration_ns"),
+    )
+    reasons = _reasons(traces)
+    keys = ("rank", "memory_peak_bytes")
+    return _shown(RANK_STEPS, frame, {key: reasons[key] for key in keys})

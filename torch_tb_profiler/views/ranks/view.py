@@ -1,0 +1,114 @@
+"""Ranks: all ranks of a job on one page, and which of them stand out.
+
+Definitions: ``docs/views-ranks.md``. Everything is computed from summaries, for all ranks in one
+batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
+from torch_tb_profiler.analysis.ranks.locations import rank_locations
+from torch_tb_profiler.analysis.ranks.measures import averaged_steps, rank_measures
+from torch_tb_profiler.analysis.ranks.outliers import rank_outliers
+from torch_tb_profiler.analysis.ranks.patterns import rank_patterns
+from torch_tb_profiler.analysis.ranks.selected_steps import steps_of_ranks
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.first_rows import first_rows
+from torch_tb_profiler.views.quality_notes import RANK_ISSUES, quality_notes_of_several
+from torch_tb_profiler.views.ranks.answer import answer
+from torch_tb_profiler.views.ranks.columns import OUTLIERS, PATTERNS, RANK_STEPS, RANKS
+from torch_tb_profiler.views.ranks.rows import (
+    outliers_table,
+    patterns_table,
+    rank_steps_table,
+    ranks_table,
+)
+from torch_tb_profiler.views.schema import Fact, View
+from torch_tb_profiler.views.spec import ViewSpec
+
+
+def ranks(traces: Mapping[str, Trace], selection: Selection) -> View:
+    """The ranks of one run and span beside each other; one is enough.
+
+    Raises:
+        SelectionError: steps are malformed, or no rank has them.
+    """
+    traces = in_rank_order(traces)
+    located = rank_locations(traces)
+    steps = steps_of_ranks(traces, selection)
+    averaged = averaged_steps(steps)
+    measures = rank_measures(traces, averaged)
+    peers = pl.Series("peers", [None] * len(traces), pl.Int32)
+    outliers = rank_outliers(measures, peers)
+    pattern, differences = rank_patterns(measures)
+    tables = (
+        ranks_table(traces, located, measures, outliers, pattern),
+        outliers_table(located, outliers),
+        patterns_table(located, measures, pattern, differences),
+        rank_steps_table(traces, located, steps),
+    )
+    return View(
+        tables={table.spec.name: first_rows(table) for table in tables},
+        facts=_facts(traces, outliers, pattern),
+        notes=quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+    )
+
+
+def _facts(
+    traces: Mapping[str, Trace], outliers: pl.DataFrame, pattern: pl.Series
+) -> tuple[Fact, ...]:
+    sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
+    ranks = max(sizes, default=None)
+    return (
+        Fact("worker_count", "Workers", len(traces), "count", None, "Number of loaded recordings."),
+        Fact(
+            "world_size",
+            "World size",
+            ranks,
+            "count",
+            None,
+            "Ranks of the job, as recorded.",
+            None if ranks is not None else "The world size was not recorded.",
+        ),
+        Fact(
+            "outlier_count",
+            "Ranks that stand out",
+            outliers["worker"].n_unique(),
+            "count",
+            None,
+            "Ranks with at least one measure far from the median of their peers.",
+        ),
+        Fact(
+            "pattern_count",
+            "Patterns",
+            pattern.n_unique(),
+            "count",
+            None,
+            "Groups of ranks that behave alike.",
+        ),
+    )
+
+
+NO_STEPS = "The recording holds no step and no events, so there is nothing to compare."
+
+
+def _missing(trace: Trace) -> str | None:
+    return None if trace.steps.height else NO_STEPS
+
+
+SPEC = ViewSpec(
+    name="ranks",
+    title="Distributed: Ranks",
+    help="How do the ranks of the job compare, and which of them stand out?",
+    scope="run",
+    tables=(RANKS, OUTLIERS, PATTERNS, RANK_STEPS),
+    function=ranks,
+    missing=_missing,
+    reads_summaries=True,
+    answer=answer,
+)
