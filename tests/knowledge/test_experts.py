@@ -1,5 +1,5 @@
 """Cases: every rule takes its examples and none of its counter-examples; kernels that communicate
-are no products and the other way round; groups and numbers in names."""
+are no products and the other way round; numbers in names."""
 
 from __future__ import annotations
 
@@ -65,14 +65,6 @@ def test_what_communicates_is_said_by_the_rules_of_kernels(rule: experts.ExpertR
 )
 def test_stages_of_kernels(name: str, stage: str | None) -> None:
     assert experts.kernel_stage(name) == stage
-
-
-@pytest.mark.parametrize(
-    ("label", "verdict"),
-    [("4 (EXPERT_MODEL_PARALLEL_GROUP)", True), ("2 (mesh_cp)", False), ("0 (default_pg)", None)],
-)
-def test_groups(label: str, verdict: bool | None) -> None:
-    assert experts.is_expert_group(label) is verdict
 
 
 def test_numbers_in_names() -> None:

@@ -1,4 +1,4 @@
-"""What has to do with a mixture of experts, by name: kernels, operators, ranges, process groups.
+"""What has to do with a mixture of experts, by name: kernels, operators, ranges.
 
 The rules are in ``experts.toml``; ``docs/views-experts.md`` explains their use.
 """
@@ -16,7 +16,7 @@ from torch_tb_profiler.knowledge.files import load, load_patterns
 from torch_tb_profiler.knowledge.patterns import RulePattern
 from torch_tb_profiler.once import once
 
-Subject = Literal["kernel", "operator", "range", "group", "tokens"]
+Subject = Literal["kernel", "operator", "range", "tokens"]
 ExpertStage = Literal[
     "gating", "permutation", "dispatch", "combine", "exchange", "notify", "products", "layer",
     "expert", "no",
@@ -105,16 +105,6 @@ def kernel_stage(name: str) -> ExpertStage | None:
     if rule is not None:
         return rule.stage
     return "permutation" if kernels.classify(name).kind == ROUTING_KIND else None
-
-
-def is_expert_group(label: str) -> bool | None:
-    """Whether the ranks of a process group hold different experts, by its name and description;
-    None where these do not say."""
-    text = label[:MAX_NAME_CHARS]
-    for pattern, rule in _compiled()["group"]:
-        if pattern.search(text):
-            return rule.stage == "expert"
-    return None
 
 
 def number_in(rule: ExpertRule, name: str) -> int | None:

@@ -987,10 +987,10 @@ export const VIEWS = {
     groupBys: [],
     parameters: [],
     tables: {
-      "expert_layers": ["layer", "direction", "ranks", "passes", "tokens_max", "tokens_mean", "token_imbalance", "product_max_us", "product_mean_us", "time_imbalance", "busiest", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "cost_us"],
-      "expert_ranks": ["worker", "rank", "tokens", "token_ratio", "product_us", "time_ratio", "product_pct", "busiest_pct", "routing_us", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "wait_us"],
+      "expert_layers": ["stage", "layer", "direction", "ranks", "passes", "tokens_max", "tokens_mean", "token_imbalance", "product_max_us", "product_mean_us", "time_imbalance", "busiest", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "cost_us"],
+      "expert_ranks": ["worker", "rank", "stage", "expert_index", "tokens", "token_ratio", "product_us", "time_ratio", "product_pct", "busiest_pct", "routing_us", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "wait_us"],
       "expert_kernels": ["stage", "kernel", "workers", "calls", "total_us", "total_pct", "exposed_us"],
-      "expert_loads": ["layer", "direction", "worker", "tokens", "product_us", "load_ratio"],
+      "expert_loads": ["stage", "layer", "direction", "worker", "tokens", "product_us", "load_ratio"],
     },
   },
   "roles": {
@@ -2669,6 +2669,7 @@ export interface DistributedClusterStepsRow {
 }
 
 export interface ExpertsExpertLayersRow {
+  stage: number | null;
   layer: string | null;
   direction: string | null;
   ranks: number | null;
@@ -2690,6 +2691,8 @@ export interface ExpertsExpertLayersRow {
 export interface ExpertsExpertRanksRow {
   worker: string | null;
   rank: number | null;
+  stage: number | null;
+  expert_index: number | null;
   tokens: number | null;
   token_ratio: number | null;
   product_us: number | null;
@@ -2715,6 +2718,7 @@ export interface ExpertsExpertKernelsRow {
 }
 
 export interface ExpertsExpertLoadsRow {
+  stage: number | null;
   layer: string | null;
   direction: string | null;
   worker: string | null;

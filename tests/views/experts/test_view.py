@@ -35,9 +35,9 @@ PAIR = {"a": expert_parallel(0, [10, 40]), "b": expert_parallel(1, [30, 40])}
 def test_two_ranks_one_of_which_has_more_tokens_in_one_layer() -> None:
     view = view_of(PAIR)
     assert view.answer == (
-        "Experts are out of balance: b has up to 1.50 × the mean tokens in pass 1; it costs an "
-        "estimated 2.5 % of the step. Dispatch and combine take 40.0 µs per step: 0 µs hidden "
-        "behind computation, 40.0 µs exposed."
+        "Experts are out of balance: b gets 1.17 × the mean tokens in nearly every pass. Waiting "
+        "costs an estimated 2.5 % of the step. Dispatch and combine take 40.0 µs per step, none of "
+        "it hidden behind computation."
     )
     layers = view.tables["expert_layers"].frame
     assert layers["layer"].to_list() == ["pass 1", "pass 2"]

@@ -14,6 +14,8 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.experts.facts import expert_kernel_facts, expert_pass_facts
+from torch_tb_profiler.analysis.experts.sets import ExpertSets
+from torch_tb_profiler.analysis.experts.stages import TITLES, Stage
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import in_selection
 from torch_tb_profiler.analysis.steps.windows import StepWindows
@@ -33,10 +35,12 @@ class ExpertLoads(Struct, frozen=True, eq=False):
 
     Attributes:
         workers: Names, in the order of the ``worker`` columns.
+        sets: Per worker, in order, ``set``, ``stage`` and ``index`` of
+            :class:`~torch_tb_profiler.analysis.experts.sets.ExpertSets`.
         steps: Per worker the number of steps that means are over.
         step_ns: Per worker their summed duration.
         passes: One row per worker and :data:`PASS` (passes of one layer in a step are one row):
-            ``worker``, ``passes``, ``tokens`` (null where that of any is unknown),
+            ``worker``, ``stage``, ``passes``, ``tokens`` (null where that of any is unknown),
             ``token_source``, ``number`` (of the first in its step) and the times of
             :data:`~torch_tb_profiler.analysis.experts.facts.EXPERT_PASSES`.
         loose: Dispatch and combine of no pass, with the same columns.
@@ -46,6 +50,7 @@ class ExpertLoads(Struct, frozen=True, eq=False):
     """
 
     workers: list[str]
+    sets: pl.DataFrame
     steps: list[int]
     step_ns: list[int]
     passes: pl.DataFrame
@@ -63,7 +68,7 @@ def expert_loads(
     traces: Mapping[str, Trace],
     windows: Mapping[str, StepWindows],
     selection: Selection,
-    sets: Mapping[str, str] | None = None,
+    sets: ExpertSets,
 ) -> ExpertLoads:
     """The loads of the selected steps; means are over the whole ones.
 
@@ -71,25 +76,30 @@ def expert_loads(
         traces: All workers of the run, in the order of their ranks.
         windows: The selected steps of each worker that has any.
         selection: What is selected, for its time range.
-        sets: Per worker the set of ranks that it shares experts with; None: by the groups of its
-            collectives.
+        sets: Of these workers.
     """
     workers = [worker for worker in traces if worker in windows]
     averaged = [windows[worker].of_averages for worker in workers]
     chosen = [traces[worker] for worker in workers]
-    if sets is None:
-        sets = _sets_by_group(dict(zip(workers, chosen, strict=True)))
-    frames = [_selected(trace, selection, expert_pass_facts(trace)) for trace in chosen]
-    set_of_worker = {number: sets.get(worker, "") for number, worker in enumerate(workers)}
-    passes = _in_windows(frames, averaged).with_columns(
-        set=pl.col("worker").replace_strict(set_of_worker, return_dtype=pl.String)
+    order = pl.DataFrame({"worker": workers}, schema={"worker": pl.String})
+    own_sets = order.join(sets.workers, on="worker", how="left", maintain_order="left")
+    of_worker = own_sets.select("set", "stage").with_columns(
+        worker=pl.int_range(pl.len(), dtype=pl.Int64)
     )
-    kernels = _in_windows([expert_kernel_facts(trace) for trace in chosen], averaged)
+    frames = [_selected(trace, selection, expert_pass_facts(trace)) for trace in chosen]
+    kernels = _decided(
+        _in_windows([expert_kernel_facts(trace) for trace in chosen], averaged),
+        sets.exchange_groups,
+    )
+    passes = pl.concat(
+        [_in_windows(frames, averaged), _loose_exchanges(kernels)], how="diagonal_relaxed"
+    ).join(of_worker, on="worker", how="left", maintain_order="left")
     of_pass = passes.filter(pl.col("number") > 0)
     merged = _merged(of_pass)
     uneven = _uneven(merged)
     return ExpertLoads(
         workers,
+        own_sets.drop("worker"),
         [len(window.names) for window in averaged],
         [int((window.end_ns - window.start_ns).sum()) for window in averaged],
         merged.with_columns(compared=~pl.col("worker").is_in(uneven)),
@@ -155,7 +165,7 @@ def _merged(passes: pl.DataFrame) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias("passes"),
         pl.when(pl.col("tokens").null_count() == 0).then(pl.col("tokens").sum()),
         pl.col("token_source").first(),
-        pl.col("number", "has_no_name").first(),
+        pl.col("number", "has_no_name", "stage").first(),
         pl.col(_SUMS).sum(),
     )
 
@@ -170,14 +180,26 @@ def _uneven(merged: pl.DataFrame) -> list[int]:
     return workers
 
 
-def _sets_by_group(traces: Mapping[str, Trace]) -> dict[str, str]:
-    """Per worker the group in which it exchanges tokens; the same for all where none is named."""
-    sets = {}
-    for worker, trace in traces.items():
-        named = expert_kernel_facts(trace).drop_nulls("group_key")
-        longest = named.sort("total_ns", descending=True, maintain_order=True).head(1)
-        sets[worker] = longest["group_key"].to_list()[0] if longest.height else ""
-    return sets
+def _decided(kernels: pl.DataFrame, groups: frozenset[str]) -> pl.DataFrame:
+    """The kernels, calls of these groups as exchanges where nothing else says what they are."""
+    decided = (pl.col("stage") == TITLES[Stage.UNDECIDED]) & pl.col("group_key").is_in(list(groups))
+    return kernels.with_columns(
+        is_decided=decided,
+        stage=pl.when(decided).then(pl.lit(TITLES[Stage.EXCHANGE])).otherwise("stage"),
+    )
+
+
+def _loose_exchanges(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Those exchanges as work of no pass: as dispatch, for which of both they are is unknown."""
+    return (
+        kernels.filter("is_decided")
+        .group_by("worker", "window", "step", maintain_order=True)
+        .agg(
+            pl.col("total_ns").sum().alias("dispatch_ns"),
+            pl.col("exposed_ns").sum().alias("dispatch_exposed_ns"),
+        )
+        .with_columns(number=pl.lit(0, pl.Int32))
+    )
 
 
 def pass_costs(loads: ExpertLoads) -> pl.DataFrame:
@@ -191,7 +213,7 @@ def pass_costs(loads: ExpertLoads) -> pl.DataFrame:
         .group_by(*PASS, maintain_order=True)
         .agg(
             pl.len().cast(pl.Int64).alias("ranks"),
-            pl.col("number").first(),
+            pl.col("number", "stage").first(),
             pl.col("passes").max(),
             pl.when(known).then(pl.col("tokens").max()).alias("tokens_max"),
             pl.when(known).then(pl.col("tokens").mean()).alias("tokens_mean"),

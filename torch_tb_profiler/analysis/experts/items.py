@@ -26,6 +26,7 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import (
 )
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import launched_in
 from torch_tb_profiler.knowledge import experts
+from torch_tb_profiler.knowledge.parallel import name_rule
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
@@ -200,12 +201,8 @@ def _exchange_stages(trace: Trace, marks: ExpertMarks) -> Int8:
     _, by_range = marks.range_around(trace, host)
     stated = np.where(np.isin(by_operator, EXCHANGES), by_operator, by_range)
     exchanges = (frame["collective"] == _ALL_TO_ALL).fill_null(value=False).to_numpy()
-    labels = {
-        label: experts.is_expert_group(label) for label in frame["group"].drop_nulls().unique()
-    }
-    verdicts = np.array(
-        [codes.verdict(labels.get(label)) for label in frame["group"].to_list()], np.int8
-    )
+    labels = {label: _of_experts(label) for label in frame["group"].drop_nulls().unique()}
+    verdicts = np.array([labels.get(each, codes.UNKNOWN) for each in frame["group"]], np.int8)
     inside = innermost_around_start(trace, marks.layers, host) >= 0
     by_group = np.select(
         [
@@ -219,6 +216,16 @@ def _exchange_stages(trace: Trace, marks: ExpertMarks) -> Int8:
     of_call = np.where((stage == NONE) & exchanges, by_group, stage).astype(np.int8)
     of_range: Int8 = of_call[calls.record]
     return of_range
+
+
+def _of_experts(label: str) -> int:
+    """The verdict whether a process group divides experts, by ``"name (description)"``."""
+    name, _, description = label.partition(" (")
+    rules = (name_rule(text) for text in (description.removesuffix(")"), name) if text)
+    rule = next(filter(None, rules), None)
+    if rule is None or rule.dimension is None:
+        return codes.UNKNOWN
+    return codes.verdict(rule.dimension == "expert")
 
 
 def _hosts_of_calls(trace: Trace, calls: Records, launch: Int64) -> Int64:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from torch_tb_profiler.knowledge.experts import expert_file
 from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.quality_notes import listed
 from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
-BALANCED = 1.05
-"""Up to this ratio of the largest load to the mean experts are called balanced: a rank that waits
-5 % of the products of one layer does not notice it in the step."""
+BALANCED = 1.1
+"""Up to this ratio of the largest load to the mean, in the layer where it is largest, experts are
+called balanced: of dozens of layers one has that much by chance."""
+
+_NEGLIGIBLE = 0.001
+"""A part of the transfers below this share is called none."""
 
 
 def answer(view: View) -> str | None:
-    """The rank with the largest load and what it costs; hidden and exposed exchange."""
+    """The ranks with the largest load and what they cost; hidden and exposed exchange."""
     return joined((_balance(view), _exchange(view)))
 
 
@@ -28,25 +35,51 @@ def _balance(view: View) -> str | None:
     what = "tokens" if by_tokens else "time of expert products"
     if imbalance <= BALANCED:
         return f"Experts are balanced: no rank has more than {imbalance:.2f} × the mean {what}."
-    rank = quoted(worst["busiest"] or "one rank")
+    steady = _steady(rows_of(view, "expert_ranks"), "token" if by_tokens else "time")
+    if steady is not None:
+        text = f"{steady} × the mean {what} in nearly every pass"
+    else:
+        rank = quoted(worst["busiest"] or "one rank")
+        text = f"{rank} gets {imbalance:.2f} × the mean {what} in {_layer(worst)}; ranks take turns"
     cost = value_of(view, "imbalance_cost_pct")
-    price = f"; it costs an estimated {percent_text(cost)} of the step" if cost else ""
-    where = f"in {_layer(worst['layer'])}"
-    return (
-        f"Experts are out of balance: {rank} has up to {imbalance:.2f} × the mean {what} "
-        f"{where}{price}."
-    )
+    price = f". Waiting costs an estimated {percent_text(cost)} of the step" if cost else ""
+    return f"Experts are out of balance: {text}{price}."
 
 
-def _layer(name: str) -> str:
-    return name if name.startswith("pass ") else f"layer {quoted(name)}"
+def _steady(ranks: pl.DataFrame, load: str) -> str | None:
+    """``"rank1, rank5 and 2 more (expert index 1) get 2.01"``: the ranks that have the largest load
+    in nearly all passes; None where ranks take turns."""
+    ratio = f"{load}_ratio"
+    chosen = ranks.filter(
+        pl.col("busiest_pct") >= expert_file().steady_pct, pl.col(ratio) > BALANCED
+    ).sort(ratio, descending=True, maintain_order=True)
+    if not chosen.height:
+        return None
+    names = listed([quoted(name) for name in chosen.sort("rank")["worker"].to_list()])
+    index = chosen["expert_index"].unique().to_list()
+    is_shared = chosen.height > 1 and len(index) == 1 and index[0] is not None
+    shared = f" (expert index {index[0]})" if is_shared else ""
+    verb = "gets" if chosen.height == 1 else "get up to"
+    return f"{names}{shared} {verb} {chosen[ratio][0]:.2f}"
+
+
+def _layer(row: dict[str, object]) -> str:
+    name = str(row["layer"])
+    stage = f" of stage {row['stage']}" if row["stage"] is not None else ""
+    return f"{name if name.startswith('pass ') else f'layer {quoted(name)}'}{stage}"
 
 
 def _exchange(view: View) -> str | None:
     hidden, exposed = (value_of(view, f"exchange_{key}_us") for key in ("hidden", "exposed"))
     if hidden is None or exposed is None:
         return None
+    whole = hidden + exposed
+    text = f"Dispatch and combine take {duration_text(whole)} per step"
+    if hidden <= _NEGLIGIBLE * whole:
+        return f"{text}, none of it hidden behind computation."
+    if exposed <= _NEGLIGIBLE * whole:
+        return f"{text}, all of it hidden behind computation."
     return (
-        f"Dispatch and combine take {duration_text(hidden + exposed)} per step: "
-        f"{duration_text(hidden)} hidden behind computation, {duration_text(exposed)} exposed."
+        f"{text}: {duration_text(hidden)} hidden behind computation, {duration_text(exposed)} "
+        "exposed."
     )

@@ -24,6 +24,14 @@ _DIRECTION = Column(
     "direction", "Direction", "string", None, "forward or backward; empty where unknown."
 )
 
+_STAGE = Column(
+    "stage",
+    "Stage",
+    "integer",
+    None,
+    "Stage of the pipeline, from 0; empty where the job has none, or it is unknown.",
+)
+
 
 def _time(key: str, title: str, text: str, *, family: str, estimated: bool = False) -> Column:
     return Column(key, title, "number", "us", text, estimated=estimated, family=family)
@@ -62,6 +70,7 @@ LAYERS = TableSpec(
     "One row per layer of experts and direction: means over the steps and, where ranks form "
     "several groups that share experts, over these.",
     (
+        _STAGE,
         _LAYER,
         _DIRECTION,
         Column("ranks", "Ranks", "integer", "count", "Ranks that are compared."),
@@ -144,6 +153,15 @@ RANKS = TableSpec(
     (
         WORKER,
         Column("rank", "Rank", "integer", None, "Rank in its job, where recorded."),
+        _STAGE,
+        Column(
+            "expert_index",
+            "Expert Index",
+            "integer",
+            None,
+            "Its index among the ranks that share the experts of a layer: ranks of one index hold "
+            "the same experts. Empty where the process groups do not say.",
+        ),
         Column(
             "tokens",
             "Tokens",
@@ -176,7 +194,7 @@ RANKS = TableSpec(
             "number",
             "pct",
             "Share of the passes in which it has the most tokens, or, where these are unknown, the "
-            "longest products.",
+            "longest products; passes in which all ranks have the same do not count.",
             null_reason=ONE_RANK,
         ),
         _time(
@@ -253,6 +271,7 @@ LOADS = TableSpec(
     "Load per layer and rank",
     "One row per layer and worker: what the map of loads shows.",
     (
+        _STAGE,
         _LAYER,
         _DIRECTION,
         WORKER,

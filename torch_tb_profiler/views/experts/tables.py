@@ -18,7 +18,7 @@ MAX_LOADS = 16_384
 """Rows of the table of loads: a map of 256 ranks and 64 layers."""
 
 _TIMES = ("dispatch", "dispatch_exposed", "combine", "combine_exposed")
-_LAYER = ("layer", "direction")
+_LAYER = ("stage", "layer", "direction")
 _SHARE = ["window", "set"]
 
 
@@ -51,8 +51,8 @@ def layers_table(loads: ExpertLoads) -> Table:
                 for key in ("product_max", "product_mean", *_TIMES, "cost")
             ),
         )
-        .join(busiest, on=_LAYER, how="left", maintain_order="left")
-        .sort("number", maintain_order=True)
+        .join(busiest, on=_LAYER, how="left", maintain_order="left", nulls_equal=True)
+        .sort("stage", "number", maintain_order=True)
         .with_columns(
             token_imbalance=pl.when(several).then(_ratio("tokens_max", "tokens_mean")),
             time_imbalance=pl.when(several).then(_ratio("product_max_us", "product_mean_us")),
@@ -71,6 +71,8 @@ def ranks_table(loads: ExpertLoads, traces: Mapping[str, Trace]) -> Table:
             [own_rank(traces[loads.workers[row]]) for row in per_worker["worker"].to_list()],
             dtype=pl.Int64,
         ),
+        stage=loads.sets["stage"].gather(per_worker["worker"]),
+        expert_index=loads.sets["index"].gather(per_worker["worker"]),
     )
     return _filled(RANKS, rows)
 
@@ -121,12 +123,13 @@ def rank_totals(loads: ExpertLoads) -> pl.DataFrame:
 
 
 def _busiest_share(loads: ExpertLoads) -> pl.DataFrame:
-    """Per worker the share of its passes with other ranks in which its load is the largest."""
+    """Per worker the share of its passes in which its load is the largest, of those whose loads
+    differ."""
     ranks = loads.passes.filter("compared")
     load = _load(PASS)
     return (
-        ranks.with_columns(several=pl.len().over(PASS) > 1, load=load)
-        .filter("several")
+        ranks.with_columns(load=load)
+        .filter(pl.col("load").max().over(PASS) > pl.col("load").mean().over(PASS))
         .with_columns(leads=pl.col("load") >= pl.col("load").max().over(PASS))
         .group_by("worker")
         .agg((pl.col("leads").mean() * 100).alias("busiest_pct"))
@@ -151,7 +154,7 @@ def loads_table(loads: ExpertLoads) -> Table:
         )
         .with_columns(load=_load((*_LAYER, "set")))
         .with_columns(load_ratio=_to_mean("load", *_LAYER, "set"))
-        .sort("number", "worker", maintain_order=True)
+        .sort("stage", "number", "worker", maintain_order=True)
     )
     layers = max(per_layer.select(*_LAYER).unique().height, 1)
     most = max(MAX_LOADS // layers, 1)

@@ -12,6 +12,7 @@ import polars as pl
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.analysis.experts.balance import ExpertLoads, expert_loads, pass_costs
 from torch_tb_profiler.analysis.experts.facts import expert_kernel_facts, expert_pass_facts
+from torch_tb_profiler.analysis.experts.sets import expert_sets
 from torch_tb_profiler.analysis.experts.stages import TITLES, Stage
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import selected_windows
@@ -53,7 +54,7 @@ def experts(traces: Mapping[str, Trace], selection: Selection) -> View:
     """
     traces = in_rank_order(traces)
     windows = selected_windows(traces, selection)
-    loads = expert_loads(traces, windows, selection)
+    loads = expert_loads(traces, windows, selection, expert_sets(traces))
     tables = (
         layers_table(loads),
         ranks_table(loads, traces),
