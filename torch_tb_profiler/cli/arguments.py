@@ -86,6 +86,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         "record": add_record,
         "dlprof": add_dlprof,
         "scalars": _add_scalars,
+        "merge": _add_merge,
     }
     for add in [adders[command]] if command in adders else adders.values():
         add(commands)
@@ -319,6 +320,40 @@ def _add_scalars(
     add_cache(scalars)
     add_reading(scalars)
     add_links(scalars)
+
+
+def _add_merge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    merge = commands.add_parser(
+        "merge",
+        help="write chosen ranks as one Chrome JSON, on one clock",
+        description="Write chosen ranks of a run as one Chrome JSON: a process per rank, clocks "
+        "aligned on the ends of their collectives. It opens here, in Perfetto and in "
+        "chrome://tracing.",
+    )
+    merge.add_argument("path", metavar="PATH", help="a folder or a URL")
+    merge.add_argument(
+        "--ranks",
+        default="all",
+        metavar="LIST",
+        help="ranks and ranges of them (0-7,12), names of workers, or all (default: all)",
+    )
+    merge.add_argument("--run", metavar="NAME", help="run (default: the first)")
+    merge.add_argument("--span", metavar="NAME", help="span (default: the first)")
+    for each in SELECTION:
+        if each.key in ("steps", "start_us", "end_us", "iterations_by"):
+            text = each.help.replace("%", "%%")
+            merge.add_argument(f"--{each.option}", metavar=each.metavar, help=text)
+    merge.add_argument(
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the file; packed if its name ends in .gz; - for stdout",
+    )
+    merge.add_argument("--force", action="store_true", help="overwrite the file (default: refuse)")
+    add_cache(merge)
+    add_reading(merge)
+    add_links(merge)
+    add_workers(merge)
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

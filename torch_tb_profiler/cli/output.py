@@ -83,7 +83,21 @@ class Output:
         elif self.file is not None:
             self._pieces.append(data)
         else:
-            self._write(self.folder, name, data)
+            self._write(self.folder, name, [data])
+
+    def stream(self, pieces: Iterable[bytes]) -> None:
+        """Write pieces while they are made, to stdout or atomically to the one file.
+
+        Raises:
+            RequestError: the file exists and may not be replaced.
+            OSError: it cannot be written; no partial file remains.
+        """
+        if self.folder is not None and self.file is not None:
+            self._write(self.folder, self.file, pieces)
+            return
+        sys.stdout.flush()
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
 
     def close(self) -> None:
         """Write the one file, unless there is nothing for it.
@@ -93,15 +107,16 @@ class Output:
             OSError: it cannot be written; no partial file remains.
         """
         if self.folder is not None and self.file is not None and self._pieces:
-            self._write(self.folder, self.file, b"".join(self._pieces))
+            self._write(self.folder, self.file, self._pieces)
             self._pieces.clear()
 
-    def _write(self, folder: Path, name: str, data: bytes) -> None:
+    def _write(self, folder: Path, name: str, pieces: Iterable[bytes]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / name
         unfinished = folder / f".{os.urandom(8).hex()}.tmp"
         try:
-            unfinished.write_bytes(data)
+            with unfinished.open("wb") as file:
+                file.writelines(pieces)
             if self._may_replace:
                 unfinished.replace(path)
             else:

@@ -10,8 +10,9 @@ the trace holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -42,7 +43,8 @@ def chrome_json(trace: Trace, selection: Selection) -> Iterator[bytes]:
         SelectionError: the selection names steps the trace does not have (before the first piece).
     """
     windows = selected_windows(trace, selection)
-    return _pieces(trace, windows)
+    events = trace_events(trace, ChromeTracks(trace), windows)
+    return document_pieces(chrome_header(trace.meta), events)
 
 
 def selected_windows(trace: Trace, selection: Selection) -> tuple[Int64, Int64]:
@@ -66,18 +68,31 @@ def selected_windows(trace: Trace, selection: Selection) -> tuple[Int64, Int64]:
     return start[is_positive], end[is_positive]
 
 
-def _pieces(trace: Trace, windows: tuple[Int64, Int64]) -> Iterator[bytes]:
-    yield msgspec.json.encode(chrome_header(trace.meta))[:-1] + b',"traceEvents":[\n'
-    events = _events(trace, windows)
+def document_pieces(
+    header: Mapping[str, Any],
+    events: Iterator[Event],
+    footer: Callable[[], Mapping[str, Any]] = dict,
+) -> Iterator[bytes]:
+    """The document with the keys of ``header`` and the events, piece by piece.
+
+    Args:
+        header: Keys before the events.
+        events: The events, made while they are sent.
+        footer: Further keys, known after the last event.
+    """
+    yield msgspec.json.encode(header)[:-1] + b',"traceEvents":[\n'
     separator = b""
     while batch := list(islice(events, EVENTS_AT_ONCE)):
         yield separator + b",\n".join(map(msgspec.json.encode, batch))
         separator = b",\n"
-    yield b"\n]}\n"
+    last = msgspec.json.encode(footer())[1:]
+    yield b"\n]" + (b"," if len(last) > 1 else b"") + last + b"\n"
 
 
-def _events(trace: Trace, windows: tuple[Int64, Int64]) -> Iterator[Event]:
-    tracks = ChromeTracks(trace)
+def trace_events(
+    trace: Trace, tracks: ChromeTracks, windows: tuple[Int64, Int64]
+) -> Iterator[Event]:
+    """The events that overlap windows (starts and ends, sorted and disjoint)."""
     inside = _overlapping(trace.slices, windows)
     return chain(
         tracks.declarations(),

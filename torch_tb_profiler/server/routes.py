@@ -16,12 +16,14 @@ from torch_tb_profiler.loading.queries.argument_names import (
     read_arguments_answer,
 )
 from torch_tb_profiler.loading.queries.arguments import arguments_answer
+from torch_tb_profiler.loading.queries.merged import merge
 from torch_tb_profiler.loading.queries.runs import open_answer, part_answer, runs_answer
 from torch_tb_profiler.loading.queries.slices import slice_answer
 from torch_tb_profiler.loading.queries.traces import cut_trace, timed_trace
 from torch_tb_profiler.loading.queries.view_list import views_answer
 from torch_tb_profiler.loading.queries.views import view_result
 from torch_tb_profiler.reports import csv
+from torch_tb_profiler.reports.chrome_merged import merged_json
 from torch_tb_profiler.reports.chrome_trace import chrome_json
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import RequestError, unknown
@@ -129,8 +131,14 @@ def download(site: Site, request: Request, _rest: str) -> Response:
 
 
 def perfetto(site: Site, request: Request, _rest: str) -> Response:
-    """The selection as Chrome JSON with GPU counters, for Perfetto and other viewers."""
+    """The selection as Chrome JSON with GPU counters, for Perfetto and other viewers; with
+    ``workers`` of several ranks on one clock."""
     subject = parameters.subject(request.args)
+    workers = parameters.text(request.args, "workers")
+    if workers is not None:
+        merged = merge(site.catalog, subject, workers, WAIT_S)
+        name = f"{merged.run}_{len(merged.ranks)}_ranks_{merged.span}.json"
+        return streamed_response(request, merged_json(merged), JSON_TYPE, file_name=name)
     file, trace = timed_trace(site.catalog, subject, WAIT_S)
     try:
         cut = cut_trace(trace, subject.selection)

@@ -672,6 +672,7 @@ export interface TimelineStepsAnswer {
 /** Clock offset of a worker's timeline; null if unknown. */
 export interface TimelineClockPayload {
   worker: string;
+  rank: number | null;
   offset_ns: number | null;
   collectives: number;
   hops: number;

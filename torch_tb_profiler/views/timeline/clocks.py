@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.clocks import ClockOffset, clock_offsets
-from torch_tb_profiler.analysis.communication.metadata import in_rank_order
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order, own_rank
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -16,6 +16,7 @@ class WorkerClock(Struct, frozen=True):
 
     Attributes:
         worker: Its name.
+        rank: Its recorded rank.
         offset_ns: What to add to its timeline's times to get those of the reference's timeline;
             None where neither collectives nor transfers connect the two, not even through others.
         collectives: How many collectives that rests on; of a chain of workers those of its weakest
@@ -26,6 +27,7 @@ class WorkerClock(Struct, frozen=True):
     """
 
     worker: str
+    rank: int | None
     offset_ns: int | None
     collectives: int
     hops: int
@@ -37,17 +39,20 @@ def worker_clocks(traces: Mapping[str, Trace], reference: str) -> list[WorkerClo
     offsets = clock_offsets(traces, reference)
     origin_ns = traces[reference].meta.start_ns
     return [
-        _worker_clock(worker, offsets.get(worker), trace.meta.start_ns - origin_ns)
+        _worker_clock(worker, own_rank(trace), offsets.get(worker), trace.meta.start_ns - origin_ns)
         for worker, trace in in_rank_order(traces).items()
     ]
 
 
-def _worker_clock(worker: str, offset: ClockOffset | None, origin_ns: int) -> WorkerClock:
+def _worker_clock(
+    worker: str, rank: int | None, offset: ClockOffset | None, origin_ns: int
+) -> WorkerClock:
     """Timelines count from their first events: ``origin_ns`` is between those."""
     if offset is None:
-        return WorkerClock(worker, None, 0, 0, None)
+        return WorkerClock(worker, rank, None, 0, 0, None)
     return WorkerClock(
         worker,
+        rank,
         offset.offset_ns + origin_ns,
         offset.collectives,
         offset.hops,
