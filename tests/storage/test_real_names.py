@@ -92,8 +92,7 @@ def test_only_ranks_of_one_job_share_a_run(logdir: Path) -> None:
         "mine": ["trace"],
         "outputs/profile_traces/iteration_10": ["rank0"],
         "outputs/profile_traces/iteration_20": ["rank0"],
-        "sglang/1795226204.9986026-DECODE": ["TP-0", "TP-1"],
-        "sglang/1795226204.9986026-EXTEND": ["TP-0", "TP-1"],
+        "sglang/1795226204.9986026": ["TP-0-DECODE", "TP-0-EXTEND", "TP-1-DECODE", "TP-1-EXTEND"],
         "tensorboard": ["host_17"],
         "tracelens/gaunernst_bert-small-uncased__1016001": [
             "gaunernst_bert-small-uncased__1016001"

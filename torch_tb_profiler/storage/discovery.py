@@ -44,6 +44,7 @@ from torch_tb_profiler.storage.remote_walk import (
     list_objects,
     names_in_folder,
 )
+from torch_tb_profiler.storage.role_folders import join_roles
 from torch_tb_profiler.storage.run_grouping import (
     drop_accompanying,
     drop_companions,
@@ -216,7 +217,7 @@ class _RunAssembly(Struct, frozen=True):
         for folder in sorted(detected):
             self._add_runs(folder, detected[folder], by_run)
         by_run = split_strangers(split_jobs(self._without_companions(by_run)))
-        by_run = join_rank_folders(by_run)
+        by_run = join_roles(join_rank_folders(by_run))
         if "" in by_run:
             own_name = "." if self.location.name in by_run else self.location.name or "."
             by_run[own_name] = by_run.pop("")

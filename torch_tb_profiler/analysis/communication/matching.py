@@ -26,6 +26,7 @@ from torch_tb_profiler.analysis.communication.metadata import (
     only_group,
     world_size,
 )
+from torch_tb_profiler.analysis.communication.programs import programs
 from torch_tb_profiler.analysis.communication.records import Records, records
 from torch_tb_profiler.analysis.communication.stated_transfers import stated_transfers
 from torch_tb_profiler.knowledge import communication
@@ -92,6 +93,37 @@ def match(traces: Mapping[str, Trace]) -> Matching:
 
 
 def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matching:
+    """The workers of each program of a job are matched among themselves."""
+    apart = programs(traces)
+    if len(apart) == 1:
+        return _match_program(traces, parts)
+    workers = list(parts)
+    matchings, first = [], 0
+    for names in apart:
+        matching = _match_program(
+            {name: traces[name] for name in names}, {name: parts[name] for name in names}
+        )
+        number = pl.Series([workers.index(name) for name in names], dtype=pl.Int64)
+        matchings.append(_renumbered(matching, number, first))
+        first += matching.calls["match"].n_unique() + 1
+    order = ("worker", "record")
+    return Matching(
+        workers,
+        pl.concat([each.calls for each in matchings]).sort(order, maintain_order=True),
+        pl.concat([each.ranges for each in matchings]).sort(order, maintain_order=True),
+    )
+
+
+def _renumbered(matching: Matching, number: pl.Series, first: int) -> Matching:
+    """A matching with other numbers of its workers, and of its collectives from ``first`` on."""
+    calls, ranges = (
+        frame.with_columns(number.gather(frame["worker"]).alias("worker"), pl.col("match") + first)
+        for frame in (matching.calls, matching.ranges)
+    )
+    return Matching(matching.workers, calls, ranges)
+
+
+def _match_program(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matching:
     calls = _joined([traces[worker] for worker in parts], [part.frame for part in parts.values()])
     participants = [traces[worker] for worker, part in parts.items() if part.frame.height]
     same_steps = len({tuple(trace.steps["name"]) for trace in participants}) == 1
