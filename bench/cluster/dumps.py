@@ -67,11 +67,14 @@ def write_dumps(hang: Hang, folder: Path, seed: int) -> dict[str, Any]:
     chance = np.random.default_rng((seed, 7))
     base = {group: int(chance.choice([0, 5000])) for group in _CALLERS}
     offsets = 2e6 * chance.uniform(-1, 1, hang.topology.shape.nodes)
+    is_batched = bool(chance.random() < 0.5)
     for rank, program in enumerate(hang.ranks):
         if rank in hang.without:
             continue
         ahead = int(offsets[hang.topology.node[rank]])
         dump = _dump(hang, rank, program, base, ahead)
+        if is_batched:
+            dump["entries"] = _in_batches(dump["entries"])
         path = folder / f"fr_trace_rank_{rank}"
         path.write_bytes(pickle.dumps(dump, protocol=2))
         last = max(call.created or 0 for call in program.calls if call is not None)
@@ -159,6 +162,32 @@ def _dump(
             for place, call in enumerate(calls)
         ],
     }
+
+
+def _in_batches(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, of a job that calls ``batch_isend_irecv`` for each transfer.
+
+    The call itself has no state of its own; the entry that ends the batch has.
+    """
+    batched = []
+    for entry in entries:
+        if entry["is_p2p"]:
+            stateless = {
+                "state": "scheduled",
+                "time_discovered_started_ns": None,
+                "time_discovered_completed_ns": None,
+                "retired": False,
+            }
+            batched.append({**entry, **stateless})
+            sizes = {"input_sizes": [], "output_sizes": []}
+            dtypes = {"input_dtypes": [], "output_dtypes": []}
+            end = {**entry, **sizes, **dtypes, "profiling_name": "nccl:coalesced"}
+            batched.append(end)
+        else:
+            batched.append(entry)
+    for place, entry in enumerate(batched):
+        entry |= {"record_id": place, "op_id": place + 1}
+    return batched
 
 
 def _entry(

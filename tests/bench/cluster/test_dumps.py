@@ -31,7 +31,9 @@ def _calls(dump: dict[str, Any], known: dict[str, Any]) -> dict[int, dict[str, A
     return {
         entry[key]: entry
         for entry in dump["entries"]
-        if entry["process_group"][0] == known["group"] and entry["is_p2p"] == known["is_transfer"]
+        if entry["process_group"][0] == known["group"]
+        and entry["is_p2p"] == known["is_transfer"]
+        and not entry["profiling_name"].endswith(":coalesced")
     }
 
 
