@@ -22,7 +22,7 @@ from bench.cluster.jobs import NONE, make_case, write_case
 from bench.cluster.judging import judge, use_one_thread
 from bench.cluster.report import line, summary
 
-KINDS = ("slow", "healthy", "hang")
+KINDS = ("slow", "healthy", "hang", "layout")
 
 
 def main(words: list[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from dataclasses import dataclass
@@ -59,9 +60,11 @@ def use_one_thread() -> None:
 
 
 def judge(kind: str, seed: int, ranks: int, cause: str) -> Verdict:
-    """Judge a job of a kind: ``slow``, ``healthy`` or ``hang``."""
+    """Judge a job of a kind: ``slow``, ``healthy``, ``hang`` or ``layout``."""
     if kind == "hang":
         return judge_hang(seed, ranks, cause)
+    if kind == "layout":
+        return judge_layout(seed, ranks)
     return judge_slow(seed, ranks, NONE if kind == "healthy" else cause)
 
 
@@ -133,6 +136,62 @@ def judge_hang(seed: int, ranks: int, kind: str) -> Verdict:
     )
 
 
+def judge_layout(seed: int, ranks: int) -> Verdict:
+    """Make a healthy job and ask for its parallel strategy.
+
+    The cause is how its groups are named. It is right if each dimension divides the ranks as it
+    does in the job, and no other one is named; the location if no rank has another index.
+    """
+    case = make_case(seed, ranks, NONE)
+    topology = case.job.topology
+    shape = topology.shape
+    true = {
+        name: column.tolist()
+        for name, column, size in (
+            ("pipeline", topology.stage, shape.pipeline),
+            ("data", topology.replica, shape.data),
+            ("expert", topology.expert, shape.expert),
+            ("tensor", topology.tensor, shape.tensor),
+        )
+        if size > 1
+    }
+    with tempfile.TemporaryDirectory(prefix="cluster") as name:
+        folder = Path(name)
+        write_case(case, folder)
+        since = time.monotonic()
+        rows = sorted(_rows(folder, "strategy", "rank_matrix"), key=lambda row: row["rank"])
+        seconds = time.monotonic() - since
+    columns = ("pipeline", "data", "context", "expert", "tensor")
+    named = {name: [row[name] for row in rows] for name in columns}
+    named = {name: values for name, values in named.items() if any(v is not None for v in values)}
+    divides = {name: _divides_alike(named.get(name), values) for name, values in true.items()}
+    return Verdict(
+        seed=seed,
+        ranks=ranks,
+        cause=shape.naming,
+        is_decidable=True,
+        truth=str({"data": shape.data, "tensor": shape.tensor, "pipeline": shape.pipeline,
+                   "expert": shape.expert, "sharding": shape.sharding}),
+        answer=str({name: max(v for v in values if v is not None) + 1
+                    for name, values in named.items()}),
+        cause_right=all(divides.values()) and set(named) <= set(true),
+        location_right=all(named.get(name) == values for name, values in true.items()),
+        pattern_right=None,
+        other_causes=0,
+        true_pct=0.0,
+        est_pct=None,
+        seconds=seconds,
+    )  # fmt: skip
+
+
+def _divides_alike(named: list[int | None] | None, true: list[int]) -> bool:
+    """Whether two numberings put the same ranks together."""
+    if named is None or len(named) != len(true):
+        return False
+    pairs = set(zip(named, true, strict=True))
+    return len(pairs) == len(set(named)) == len(set(true))
+
+
 def _is_group(row: dict[str, Any], known: dict[str, Any]) -> bool:
     """Whether a row is about the collective of the truth, or about the pair of its transfer."""
     if known["is_transfer"]:
@@ -186,13 +245,16 @@ def _sentence(row: dict[str, Any]) -> str:
     return f"{', '.join(map(str, parts))}: {row.get('evidence')}"
 
 
+_RANGE = re.compile(r"(\d+)(?:[-–](\d+)(?:/(\d+))?)?")
+
+
 def parse_ranks(text: str | None) -> set[int]:
-    """The ranks of a text such as ``40-47, 50``."""
+    """The ranks of a text such as ``40-47, 50, 60-72/4`` (every fourth)."""
     ranks: set[int] = set()
-    for part in (text or "").replace("–", "-").split(","):
-        first, _, last = part.strip().partition("-")
-        if first.strip().isdigit():
-            ranks.update(range(int(first), int(last or first) + 1))
+    for part in (text or "").split(","):
+        if match := _RANGE.fullmatch(part.strip()):
+            first, last, every = match.groups()
+            ranks.update(range(int(first), int(last or first) + 1, int(every or 1)))
     return ranks
 
 

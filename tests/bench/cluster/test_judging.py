@@ -31,7 +31,14 @@ def _row(**values: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("text", "ranks"),
-    [("5", {5}), ("1-3, 7", {1, 2, 3, 7}), ("0–1", {0, 1}), (None, set()), ("all", set())],
+    [
+        ("5", {5}),
+        ("1-3, 7", {1, 2, 3, 7}),
+        ("0–1", {0, 1}),
+        ("0-6/3, 8", {0, 3, 6, 8}),
+        (None, set()),
+        ("all", set()),
+    ],
 )
 def test_ranks_are_read(text: str | None, ranks: set[int]) -> None:
     assert parse_ranks(text) == ranks
