@@ -19,8 +19,8 @@ from bench.cluster.causes import CAUSES
 from bench.cluster.dumps import write_dumps
 from bench.cluster.hangs import HANGS, make_hanging_job
 from bench.cluster.jobs import NONE, make_case, write_case
-from bench.cluster.judging import judge, use_one_thread
-from bench.cluster.report import line, summary
+from bench.cluster.judging import Verdict, judge, use_one_thread
+from bench.cluster.report import line, summary, write_section
 
 KINDS = ("slow", "healthy", "hang", "layout")
 
@@ -41,6 +41,8 @@ def main(words: list[str] | None = None) -> int:
     judging.add_argument("--kind", choices=KINDS, default="slow")
     judging.add_argument("--workers", type=int, default=1)
     judging.add_argument("--json", type=Path, help="write the verdicts")
+    judging.add_argument("--read", type=Path, help="verdicts that were written, instead of jobs")
+    judging.add_argument("--write", metavar="SECTION", help="of docs/diagnosis-accuracy.md")
     for command in (make, judging):
         command.add_argument("--seed", type=int, default=1)
         command.add_argument("--ranks", type=int, default=64, help="a power of two from 8 on")
@@ -62,6 +64,30 @@ def _make(given: argparse.Namespace) -> int:
 
 
 def _judge(given: argparse.Namespace) -> int:
+    if given.read is not None:
+        verdicts = msgspec.json.decode(given.read.read_bytes(), type=list[Verdict])
+    else:
+        verdicts = _verdicts(given)
+    print()
+    print(summary(verdicts))
+    if given.json is not None:
+        given.json.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts), indent=1))
+    if given.write is not None:
+        write_section(verdicts, given.write, _command(given, verdicts))
+    return 0
+
+
+def _command(given: argparse.Namespace, verdicts: list[Verdict]) -> str:
+    """What judges the same jobs again."""
+    first = verdicts[0]
+    return (
+        f"python -m bench.cluster judge --kind {given.kind} --seed {first.seed} "
+        f"--jobs {len(verdicts)} --ranks {first.ranks}"
+    )
+
+
+def _verdicts(given: argparse.Namespace) -> list[Verdict]:
+    """The jobs, judged; ordered by seed."""
     verdicts = []
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(given.workers, mp_context=spawn, initializer=use_one_thread) as pool:
@@ -73,12 +99,7 @@ def _judge(given: argparse.Namespace) -> int:
             verdict = done.result()
             verdicts.append(verdict)
             print(line(verdict), flush=True)
-    verdicts.sort(key=lambda each: each.seed)
-    print()
-    print(summary(verdicts))
-    if given.json is not None:
-        given.json.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts), indent=1))
-    return 0
+    return sorted(verdicts, key=lambda each: each.seed)
 
 
 if __name__ == "__main__":

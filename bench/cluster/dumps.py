@@ -179,9 +179,10 @@ def _in_batches(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "retired": False,
             }
             batched.append({**entry, **stateless})
-            sizes = {"input_sizes": [], "output_sizes": []}
-            dtypes = {"input_dtypes": [], "output_dtypes": []}
-            end = {**entry, **sizes, **dtypes, "profiling_name": "nccl:coalesced"}
+            nothing = dict.fromkeys(
+                ("input_sizes", "output_sizes", "input_dtypes", "output_dtypes"), list[Any]()
+            )
+            end = {**entry, **nothing, "profiling_name": "nccl:coalesced"}
             batched.append(end)
         else:
             batched.append(entry)

@@ -8,6 +8,7 @@ from statistics import median
 
 from bench.cluster.jobs import NONE
 from bench.cluster.judging import Verdict
+from bench.diagnosis.report import DOCUMENT, written
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
@@ -17,6 +18,17 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     if slow:
         parts.append(f"Median time of the product: {median(v.seconds for v in verdicts):.1f} s")
     return "\n\n".join((*parts, wrong(verdicts)))
+
+
+def write_section(verdicts: Sequence[Verdict], section: str, command: str) -> None:
+    """Put the tables between the marks of a section of ``docs/diagnosis-accuracy.md``.
+
+    Raises:
+        ValueError: there is no such section.
+    """
+    text = DOCUMENT.read_text(encoding="utf-8")
+    tables = f"`{command}`:\n\n{totals(verdicts)}\n\n{by_cause(verdicts)}"
+    DOCUMENT.write_text(written(text, section, tables), encoding="utf-8")
 
 
 def totals(verdicts: Sequence[Verdict]) -> str:
@@ -30,6 +42,7 @@ def totals(verdicts: Sequence[Verdict]) -> str:
         ("nothing named in healthy jobs", _share([each.is_right for each in healthy])),
         ("error of the cost (median)", _error(planted)),
     ]
+    rows = [row for row in rows if row[1] != "–"]
     undecided = sum(not each.is_decidable for each in verdicts)
     if undecided:
         rows.append(("jobs whose files do not hold the answer", str(undecided)))
@@ -96,6 +109,11 @@ def _share(values: Sequence[bool]) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """As Markdown."""
+    """As Markdown, without columns that say nothing."""
+    columns = [
+        place for place in range(len(head)) if any(row[place] != "–" for row in rows) or not rows
+    ]
+    head = [head[place] for place in columns]
+    rows = [[row[place] for place in columns] for row in rows]
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
