@@ -31,14 +31,15 @@ class NameRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         pattern: Regular expression of the whole name, normalized.
         examples: Names that this rule must decide (tests check each).
         dimension: The dimension; None where the group spans several.
-        axis: Whether the groups divide the ranks along that dimension alone.
+        axis: Whether the groups divide the ranks along that dimension alone: ``yes``; ``else``
+            where no other groups of the dimension do, and none is of context; ``no``.
         several: Why there is no one dimension.
     """
 
     pattern: str
     examples: tuple[str, ...]
     dimension: Dimension | None = None
-    axis: bool = True
+    axis: Literal["yes", "else", "no"] = "yes"
     several: str | None = None
 
 
@@ -63,6 +64,13 @@ class TrafficThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     tensor_size: int
 
 
+class OutlierThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """When a value is an outlier, as ``parallel.toml`` explains it."""
+
+    scaled_deviations: float
+    deviation_pct: float
+
+
 class ParallelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``parallel.toml``.
 
@@ -71,7 +79,8 @@ class ParallelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         orders: Orders of ranks by framework; the first is the default.
         names: Short name of a dimension → the dimension.
         aliases: Other spelling → short name.
-        traffic: Thresholds.
+        traffic: Thresholds of traffic.
+        outliers: Thresholds of the matrix of ranks.
     """
 
     rules: tuple[NameRule, ...]
@@ -79,6 +88,7 @@ class ParallelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: dict[str, Dimension]
     aliases: dict[str, str]
     traffic: TrafficThresholds
+    outliers: OutlierThresholds
 
 
 @once

@@ -194,3 +194,11 @@ PEAK = Parameter(
     "TYPE=TFLOPS,…",
     "what the device can reach: bfloat16=989.4,bandwidth_gb_per_s=3350",
 )
+PARALLEL = Parameter(
+    "parallel",
+    "parallel strategy",
+    "SIZES",
+    "how the job is divided, where its process groups do not say: tp=8,pp=4,dp=2, with cp=, ep=, "
+    "fsdp= and order=megatron, torchtitan, deepspeed or tp-cp-ep-dp-pp",
+    persistent=True,
+)

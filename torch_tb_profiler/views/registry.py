@@ -35,6 +35,7 @@ VIEW_NAMES = (
     "groups",
     "ranks",
     "distributed",
+    "strategy",
     "experts",
     "roles",
     "efficiency",

@@ -703,6 +703,8 @@ export interface SelectionPayload {
   what_if: string | null;
   at_us: string | null;
   at_operator: string | null;
+  parallel: string | null;
+  measure: string | null;
   group_by: string | null;
 }
 
@@ -723,6 +725,8 @@ export const PARAMETERS = {
   what_if: { type: "text", persistent: false },
   at_us: { type: "time_us", persistent: false },
   at_operator: { type: "number", persistent: false },
+  parallel: { type: "text", persistent: true },
+  measure: { type: "choice", persistent: false },
 } as const;
 
 /** Every view, with its ways of grouping (the default first), what else it can be asked, and its tables. */
@@ -980,6 +984,18 @@ export const VIEWS = {
       "recorded_collectives": ["worker", "step", "kind", "name", "group", "start_us", "elapse_us", "transit_us", "wait_us", "synchronization_us", "idle_us", "source"],
       "links": ["worker", "step", "name", "group", "source_rank", "destination_rank", "transport", "size_bytes", "time_us", "bandwidth_gb_per_s", "large_packet_pct", "source"],
       "cluster_steps": ["worker", "step", "stage", "parallel", "without_communication_us", "communication_alone_us", "stage_us", "receive_alone_us", "collective_alone_us", "source"],
+    },
+  },
+  "strategy": {
+    title: "Distributed: Strategy",
+    scope: "run",
+    groupBys: [],
+    parameters: ["parallel", "measure"],
+    tables: {
+      "dimensions": ["dimension", "size", "groups", "source", "calls_per_step", "step_bytes", "total_us", "transfer_us", "wait_us", "exposed_us", "exposed_pct", "hidden_us", "reason"],
+      "rank_matrix": ["worker", "rank", "node", "pipeline", "data", "context", "expert", "tensor", "computation_us", "exposed_communication_us", "wait_us", "idle_us", "step_us", "input_wait_us", "host_wait_us", "busy_pct", "memory_peak_bytes", "is_outlier"],
+      "matrix_lines": ["dimension", "index", "ranks", "measure", "median", "others", "deviation_pct", "is_outlier"],
+      "groups": ["group", "dimension", "source", "size", "ranks", "recorded", "collectives", "calls", "total_bytes", "bus_bandwidth_gb_per_s", "reason"],
     },
   },
   "experts": {
@@ -2669,6 +2685,68 @@ export interface DistributedClusterStepsRow {
   source: string | null;
 }
 
+export interface StrategyDimensionsRow {
+  dimension: string | null;
+  size: number | null;
+  groups: number | null;
+  source: string | null;
+  calls_per_step: number | null;
+  step_bytes: number | null;
+  total_us: number | null;
+  transfer_us: number | null;
+  wait_us: number | null;
+  exposed_us: number | null;
+  exposed_pct: number | null;
+  hidden_us: number | null;
+  reason: string | null;
+}
+
+export interface StrategyRankMatrixRow {
+  worker: string | null;
+  rank: number | null;
+  node: string | null;
+  pipeline: number | null;
+  data: number | null;
+  context: number | null;
+  expert: number | null;
+  tensor: number | null;
+  computation_us: number | null;
+  exposed_communication_us: number | null;
+  wait_us: number | null;
+  idle_us: number | null;
+  step_us: number | null;
+  input_wait_us: number | null;
+  host_wait_us: number | null;
+  busy_pct: number | null;
+  memory_peak_bytes: number | null;
+  is_outlier: boolean | null;
+}
+
+export interface StrategyMatrixLinesRow {
+  dimension: string | null;
+  index: string | null;
+  ranks: number | null;
+  measure: string | null;
+  median: number | null;
+  others: number | null;
+  deviation_pct: number | null;
+  is_outlier: boolean | null;
+}
+
+export interface StrategyGroupsRow {
+  group: string | null;
+  dimension: string | null;
+  source: string | null;
+  size: number | null;
+  ranks: string | null;
+  recorded: number | null;
+  collectives: string | null;
+  calls: number | null;
+  total_bytes: number | null;
+  bus_bandwidth_gb_per_s: number | null;
+  reason: string | null;
+}
+
 export interface ExpertsExpertLayersRow {
   stage: number | null;
   layer: string | null;
@@ -3401,6 +3479,12 @@ export interface Rows {
     "recorded_collectives": DistributedRecordedCollectivesRow;
     "links": DistributedLinksRow;
     "cluster_steps": DistributedClusterStepsRow;
+  };
+  "strategy": {
+    "dimensions": StrategyDimensionsRow;
+    "rank_matrix": StrategyRankMatrixRow;
+    "matrix_lines": StrategyMatrixLinesRow;
+    "groups": StrategyGroupsRow;
   };
   "experts": {
     "expert_layers": ExpertsExpertLayersRow;

@@ -116,6 +116,7 @@ const PAGES: readonly Page[] = [
       { id: "all_ranks", title: "Ranks", view: "ranks" },
       { id: "ranks", title: "Overlap & wait", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps"] },
       { id: "collectives", title: "Collectives", view: "distributed", tables: ["collectives", "unmatched", "recorded_collectives", "links"] },
+      whole("strategy", "Strategy"),
       whole("experts", "Experts"),
       whole("roles", "Roles"),
     ],

@@ -64,3 +64,18 @@ def test_experts_are_numbered_within_data_as_megatron_does() -> None:
 def test_a_rank_that_is_not_recorded_has_no_coordinates() -> None:
     frame = rank_coordinates({"a": trace([step(1, 0, 10)])}, "tp=2,dp=1")
     assert frame.row(0) == ("a", None, None, None, None, None, None)
+
+
+def test_data_with_context_divides_data_where_it_is_alone() -> None:
+    # Megatron without a distributed optimizer of its own group: only DATA_PARALLEL_GROUP_WITH_CP.
+    groups = [
+        {"pg_name": "2", "pg_desc": "DATA_PARALLEL_GROUP_WITH_CP", "pg_size": 4},
+        {"pg_name": "6", "pg_desc": "PIPELINE_MODEL_PARALLEL_GROUP", "pg_size": 4},
+        {"pg_name": "7", "pg_desc": "EMBEDDING_GROUP", "pg_size": 2},
+    ]
+    members = [[4, 5, 6, 7], [1, 5, 9, 13], [1, 13]]
+    config = [{**group, "ranks": ranks} for group, ranks in zip(groups, members, strict=True)]
+    job_info = {"backend": "nccl", "rank": 5, "world_size": 16, "pg_config": config}
+    frame = rank_coordinates({"a": trace([step(1, 0, 10)], distributedInfo=job_info)})
+    row = frame.row(0, named=True)
+    assert (row["pipeline"], row["data"], row["tensor"]) == (1, 1, None)

@@ -54,7 +54,7 @@ NO_GROUP = "the recording does not name the group of these calls"
 class _Verdict(Struct, frozen=True):
     dimension: Dimension | None
     source: Source | None
-    is_axis: bool = False
+    axis: Literal["yes", "else", "no"] = "no"
     reason: str | None = None
 
 
@@ -90,12 +90,26 @@ def group_dimensions(traces: Mapping[str, Trace], given: str | None = None) -> p
             **{key: [group[key] for group in groups] for key in ("group_key", "group")},
             "dimension": [verdict.dimension for verdict in verdicts],
             "source": [verdict.source for verdict in verdicts],
-            "is_axis": [verdict.is_axis for verdict in verdicts],
+            "is_axis": _axes(groups, verdicts),
             "reason": [verdict.reason for verdict in verdicts],
             **{key: [group[key] for group in groups] for key in ("size", "ranks")},
         },
         schema=DIMENSIONS,
     )
+
+
+def _axes(groups: Sequence[Mapping[str, Any]], verdicts: Sequence[_Verdict]) -> list[bool]:
+    """Which groups divide the ranks along their dimension alone."""
+    alone = {
+        verdict.dimension
+        for group, verdict in zip(groups, verdicts, strict=True)
+        if verdict.axis == "yes" and group["size"] != 1
+    }
+    return [
+        verdict.axis == "yes"
+        or (verdict.axis == "else" and not alone & {verdict.dimension, "context"})
+        for verdict in verdicts
+    ]
 
 
 def _given(
@@ -109,7 +123,7 @@ def _given(
     dimension = layout.dimension(group["ranks"], exchanges_tokens=tokens)
     if dimension is None:
         return _Verdict(None, None, reason=SPANS)
-    return _Verdict(dimension, "given", is_axis=True)
+    return _Verdict(dimension, "given", axis="yes")
 
 
 def _of_unnamed(layout: ParallelLayout | None) -> _Verdict:
@@ -170,7 +184,7 @@ def _like_others(
     dimensions = alike - {None}
     if len(dimensions) != 1:
         return verdict
-    return _Verdict(dimensions.pop(), "members", is_axis=True)
+    return _Verdict(dimensions.pop(), "members", axis="yes")
 
 
 def _main_kind(row: Mapping[str, Any] | None) -> str | None:
@@ -190,7 +204,7 @@ def _named(group: Mapping[str, Any]) -> _Verdict | None:
         if rule is not None and rule.dimension is None:
             return _Verdict(None, None, reason=f"its name stands for {rule.several}")
         if rule is not None:
-            return _Verdict(rule.dimension, "name", is_axis=rule.axis)
+            return _Verdict(rule.dimension, "name", axis=rule.axis)
     return None
 
 
@@ -221,23 +235,23 @@ def _by_traffic(
     share = {key: 100 * count / total["calls"] for key, count in total.items()}
     if share["peer_to_peer"] >= limits.peer_to_peer_pct:
         ring = any(_is_ring(row["pairs"]) for row in rows)
-        return _Verdict("context" if ring else "pipeline", "traffic", is_axis=True)
+        return _Verdict("context" if ring else "pipeline", "traffic", axis="yes")
     if total["expert_kernels"]:
-        return _Verdict("expert", "traffic", is_axis=True)
+        return _Verdict("expert", "traffic", axis="yes")
     if total["all_to_all"] and share["all_to_all"] >= limits.peer_to_peer_pct / 2:
         if total["all_to_all_sizes"] >= max(4 * len(rows), total["all_to_all"] / 8):
-            return _Verdict("expert", "traffic", is_axis=True)
+            return _Verdict("expert", "traffic", axis="yes")
         return _Verdict(None, None, reason=EQUAL_ALL_TO_ALL)
     shares_node = stride == 1 and size is not None and size <= limits.tensor_size
     if total["reduce_scatter"] and total["all_gather"]:
         if shares_node and is_divided:
-            return _Verdict("tensor", "members", is_axis=True)
-        return _Verdict("sharded", "traffic", is_axis=True)
+            return _Verdict("tensor", "members", axis="yes")
+        return _Verdict("sharded", "traffic", axis="yes")
     if share["all_reduce"] >= limits.peer_to_peer_pct:
         per_step = max((row["all_reduces_per_step"] or 0 for row in rows), default=0)
         same = 100 * total["same_size"] / max(total["sized_all_reduces"], 1)
         by_layers = per_step >= limits.same_size_calls and same >= limits.same_size_pct
-        return _Verdict("tensor" if by_layers else "data", "traffic", is_axis=True)
+        return _Verdict("tensor" if by_layers else "data", "traffic", axis="yes")
     return _Verdict(None, None, reason=UNDECIDED)
 
 

@@ -48,11 +48,18 @@ class _Declared(Struct, frozen=True):
     ranks: _Ranks | None
 
 
+def unnamed_group(traces: Mapping[str, Trace]) -> str | None:
+    """The key of the group of calls in which none is named: the only group that all workers with
+    calls declare, as ``matching`` fills it in; None where they declare others."""
+    keys = {only_group(trace)[1] for trace in traces.values() if records(trace).frame.height}
+    return keys.pop() if len(keys) == 1 else None
+
+
 def process_groups(traces: Mapping[str, Trace]) -> pl.DataFrame:
     """The groups of a job as :data:`GROUPS`; calls in which no group is named have none."""
     used = _used(traces)
     by_name: defaultdict[str, list[_Declared]] = defaultdict(list)
-    for group in _declared(traces, is_unnamed=used["group_key"].null_count() > 0):
+    for group in _declared(traces, unnamed_group(traces)):
         by_name[group.name].append(group)
     rows, known = [], set()
     for row in used.drop_nulls("group_key").iter_rows(named=True):
@@ -86,7 +93,8 @@ def _used(traces: Mapping[str, Trace]) -> pl.DataFrame:
     calls = pl.concat(
         [frame.select("group_key", "group", "group_size") for frame in frames], rechunk=True
     ).with_columns(
-        rank=pl.Series(ranks, dtype=pl.Int64).gather(np.repeat(np.arange(len(ranks)), heights))
+        group_key=pl.col("group_key").fill_null(pl.lit(unnamed_group(traces), pl.String)),
+        rank=pl.Series(ranks, dtype=pl.Int64).gather(np.repeat(np.arange(len(ranks)), heights)),
     )
     return calls.group_by("group_key", maintain_order=True).agg(
         pl.col("group").drop_nulls().first(),
@@ -122,9 +130,9 @@ def _with_members(row: Mapping[str, object], by_name: Mapping[str, list[_Declare
     described = next((each for each in declared if each.ranks in (ranks, None)), None)
     return _Declared(
         key,
-        str(label),
+        label if isinstance(label, str) else described.label if described else name,
         name,
-        _description(str(label), name) or (described.description if described else None),
+        _description(label, name) or (described.description if described else None),
         size if isinstance(size, int) else None if ranks is None else len(ranks),
         ranks,
     )
@@ -138,25 +146,26 @@ def _members(text: str) -> tuple[_Ranks, bool]:
     return tuple(int(part) for part in match[1].split(",")), match[2] is None
 
 
-def _description(label: str, name: str) -> str | None:
+def _description(label: object, name: str) -> str | None:
+    """The description in a label; None where it has none."""
+    if not isinstance(label, str):
+        return None
     prefix = f"{name} ("
     return label[len(prefix) : -1] if label.startswith(prefix) and label.endswith(")") else None
 
 
-def _declared(traces: Mapping[str, Trace], *, is_unnamed: bool) -> Iterable[_Declared]:
+def _declared(traces: Mapping[str, Trace], unnamed: str | None) -> Iterable[_Declared]:
     """The groups of the headers, each once.
 
     Args:
         traces: The recordings.
-        is_unnamed: Whether calls name no group: the only group of the job is theirs then, under the
-            key that ``matching`` gives them.
+        unnamed: The key of the only group, under which calls without a group are known.
     """
     seen: set[tuple[object, ...]] = set()
     for trace in traces.values():
         job = trace.meta.info.job
         if job is None or not job.groups:
             continue
-        _, only, _ = only_group(trace)
         for group in job.groups:
             ranks = group.ranks or ()
             # Not the members themselves: thousands of ranks list all the others.
@@ -164,7 +173,7 @@ def _declared(traces: Mapping[str, Trace], *, is_unnamed: bool) -> Iterable[_Dec
             if group.name is None or identity in seen:
                 continue
             seen.add(identity)
-            yield _declaration(group, only if is_unnamed else None)
+            yield _declaration(group, unnamed)
 
 
 def _declaration(group: ProcessGroup, key: str | None) -> _Declared:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.records import EXCHANGE, PAIRWISE, records
+from torch_tb_profiler.analysis.parallel.groups import unnamed_group
 from torch_tb_profiler.trace.model import Trace
 
 TRAFFIC = pl.Schema(
@@ -36,8 +37,9 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
     heights = [frame.height for frame in frames]
     worker = np.repeat(np.arange(len(frames)), heights)
     keys = ("group_key", "collective", "input_bytes", "step", "pair")
+    unnamed = pl.lit(unnamed_group(traces), pl.String)
     calls = pl.concat([frame.select(keys) for frame in frames], rechunk=True).with_columns(
-        worker=worker
+        pl.col("group_key").fill_null(unnamed), worker=worker
     )
     kind = pl.col("collective")
     reduces = kind == "all_reduce"

@@ -1,0 +1,96 @@
+"""Strategy: how the job is divided among its ranks, and what each dimension costs.
+
+Definitions: ``docs/views-strategy.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch_tb_profiler.analysis.communication.certainty import communication_certainty
+from torch_tb_profiler.analysis.communication.matching import match
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order
+from torch_tb_profiler.analysis.communication.records import records
+from torch_tb_profiler.analysis.parallel.coordinates import rank_coordinates
+from torch_tb_profiler.analysis.parallel.costs import dimension_costs, window_frame
+from torch_tb_profiler.analysis.parallel.dimensions import group_dimensions
+from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
+from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.null_reasons import missing_reason
+from torch_tb_profiler.views.quality_notes import RANK_ISSUES, quality_notes_of_several
+from torch_tb_profiler.views.schema import View
+from torch_tb_profiler.views.spec import ViewSpec
+from torch_tb_profiler.views.strategy import MEASURES, PARAMETERS
+from torch_tb_profiler.views.strategy.answer import answer
+from torch_tb_profiler.views.strategy.columns import (
+    DIMENSIONS,
+    GROUPS,
+    MATRIX_LINES,
+    RANK_MATRIX,
+)
+from torch_tb_profiler.views.strategy.dimensions import dimensions_table, groups_table
+from torch_tb_profiler.views.strategy.matrix import matrix_tables
+from torch_tb_profiler.views.strategy.measures import rank_measures
+
+
+def strategy(
+    traces: Mapping[str, Trace],
+    selection: Selection,
+    parallel: str | None = None,
+    measure: str = MEASURES[0],
+) -> View:
+    """The parallel strategy of the workers of one run and span.
+
+    Args:
+        traces: The recordings by worker.
+        selection: Which steps.
+        parallel: The strategy as people give it; None recognizes it.
+        measure: What rows and columns of the matrix are compared by.
+
+    Raises:
+        SelectionError: steps are malformed, no worker has them, or ``parallel`` does not fit.
+    """
+    traces = in_rank_order(traces)
+    groups = group_dimensions(traces, parallel)
+    windows = selected_windows(traces, selection)
+    matching = match(traces)
+    selected = select_calls(matching, traces, selection, set(windows))
+    frame = window_frame(matching.workers, windows)
+    costs = dimension_costs(traces, windows, matching, selected, groups)
+    coordinates = rank_coordinates(traces, parallel)
+    measures = rank_measures(traces, windows, frame, costs)
+    tables = (
+        dimensions_table(groups, costs, frame),
+        *matrix_tables(traces, coordinates, measures, measure),
+        groups_table(groups, selected, coordinates["rank"]),
+    )
+    return View(
+        tables={table.spec.name: table for table in tables},
+        notes=quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+    )
+
+
+NOTHING = "The recording holds no communication (collectives or transfers between ranks)."
+
+
+def _missing(trace: Trace) -> str | None:
+    job = trace.meta.info.job
+    if records(trace).frame.height or (job is not None and job.groups):
+        return None
+    unknown = communication_certainty(trace).null_reason
+    return unknown or missing_reason(trace, "communication", NOTHING)
+
+
+SPEC = ViewSpec(
+    name="strategy",
+    title="Distributed: Strategy",
+    help="How is the job divided among its ranks, and what does each dimension cost?",
+    scope="run",
+    tables=(DIMENSIONS, RANK_MATRIX, MATRIX_LINES, GROUPS),
+    function=strategy,
+    parameters=PARAMETERS,
+    missing=_missing,
+    reads_summaries=True,
+    answer=answer,
+)
