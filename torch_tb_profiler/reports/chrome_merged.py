@@ -9,6 +9,7 @@ its recorded clock, and its process says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -114,7 +115,8 @@ def merged_json(merge: Merge) -> Iterator[bytes]:
         LoadingError: a trace cannot be read, while the pieces are made.
     """
     ranks = merge.ranks
-    origin_ns = min(each.meta.start_ns + each.offset_ns for each in ranks)
+    starts = (each.meta.start_ns + each.moved_ns(each.meta.start_ns) for each in ranks)
+    origin_ns = math.floor(min(starts))
     devices: list[dict[str, Any]] = []
     events = _events(merge, origin_ns, devices)
     return document_pieces(_header(ranks, origin_ns), events, lambda: {"deviceProperties": devices})
@@ -128,14 +130,16 @@ def _events(merge: Merge, origin_ns: int, devices: list[dict[str, Any]]) -> Iter
         trace = merge.open_trace(rank.worker)
         tracks = _RankTracks(trace, pid, rank, numbers.thread)
         device_numbers = numbers.devices(trace)
-        shift_us = (rank.offset_ns - origin_ns) / NS_PER_US
         try:
-            windows = selected_windows(trace, _on_clock(merge.selection, rank.offset_ns))
+            windows = selected_windows(trace, _on_clock(merge.selection, rank))
         except SelectionError:
             yield from tracks.declarations()
         else:
             for event in trace_events(trace, tracks, windows):
-                yield _moved(event, shift_us, numbers, device_numbers)
+                if "ts" in event:
+                    time_ns = event["ts"] * NS_PER_US
+                    event["ts"] += (rank.moved_ns(time_ns) - origin_ns) / NS_PER_US
+                yield _numbered(event, numbers, device_numbers)
         devices += [
             {**device, "id": device_numbers[device["id"]]}
             for device in chrome_header(trace.meta).get("deviceProperties", ())
@@ -144,10 +148,10 @@ def _events(merge: Merge, origin_ns: int, devices: list[dict[str, Any]]) -> Iter
         numbers.advance(trace, tracks)
 
 
-def _on_clock(selection: Selection, offset_ns: int) -> Selection:
+def _on_clock(selection: Selection, rank: MergedRank) -> Selection:
     """A selection in times of the reference as one in times of a rank."""
     start_ns, end_ns = (
-        None if time_ns is None else time_ns - offset_ns
+        None if time_ns is None else round(time_ns - rank.moved_ns(time_ns - rank.offset_ns))
         for time_ns in (selection.start_ns, selection.end_ns)
     )
     return Selection(
@@ -158,10 +162,8 @@ def _on_clock(selection: Selection, offset_ns: int) -> Selection:
     )
 
 
-def _moved(event: Event, shift_us: float, numbers: _Numbers, devices: Mapping[int, int]) -> Event:
-    """The event on the common clock, with numbers of its rank alone."""
-    if "ts" in event:
-        event["ts"] += shift_us
+def _numbered(event: Event, numbers: _Numbers, devices: Mapping[int, int]) -> Event:
+    """The event with numbers of its rank alone."""
     if event["ph"] in "sf":
         event["id"] += numbers.flow
     args = event.get("args")
@@ -192,6 +194,7 @@ def _header(ranks: Sequence[MergedRank], origin_ns: int) -> dict[str, Any]:
             "worker": each.worker,
             "rank": each.rank,
             "clock_offset_ns": each.offset_ns,
+            "clock_drift_ppm": each.drift * 1e6,
             "clock_uncertainty_ns": each.uncertainty_ns,
             "clock_aligned": each.is_aligned,
         }

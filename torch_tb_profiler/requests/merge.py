@@ -17,7 +17,9 @@ class MergedRank(Struct, frozen=True):
         worker: Name of the worker.
         rank: Its recorded rank.
         meta: Facts of its recording.
-        offset_ns: Turns times of its trace into times of the first one's trace.
+        offset_ns: Turns times of its trace into times of the first one's trace, at ``pivot_ns``.
+        drift: What that grows by per unit of time.
+        pivot_ns: A moment in the middle of its trace.
         uncertainty_ns: Standard error (est.) of that; None if unknown.
         is_aligned: Whether its clock was compared with the first one's.
         is_reference: Whether it is the first one.
@@ -27,9 +29,15 @@ class MergedRank(Struct, frozen=True):
     rank: int | None
     meta: TraceMeta
     offset_ns: int
+    drift: float
+    pivot_ns: int
     uncertainty_ns: int | None
     is_aligned: bool
     is_reference: bool
+
+    def moved_ns(self, time_ns: float) -> float:
+        """What to add to a time of its trace."""
+        return self.offset_ns + self.drift * (time_ns - self.pivot_ns)
 
 
 class Merge(Struct, frozen=True):

@@ -674,6 +674,7 @@ export interface TimelineClockPayload {
   worker: string;
   rank: number | null;
   offset_ns: number | null;
+  drift_ppm: number;
   collectives: number;
   hops: number;
   uncertainty_ns: number | null;

@@ -91,3 +91,29 @@ def test_random_meshes_are_solved_within_their_noise() -> None:
             assert offset.uncertainty_ns is not None
             assert error <= max(6 * offset.uncertainty_ns, 1), (seed, rank, error, offset)
             assert offset.uncertainty_ns < 2000
+
+
+def test_a_drift_is_measured_and_followed_along_a_chain() -> None:
+    """Clock 1 runs 10 µs per second fast, clock 2 as much slow; six ends a second apart are enough,
+    whatever number the clocks count from."""
+    seconds = [n * 10**9 for n in range(6)]
+    begin = 10**15
+    fast = [round(begin + at * (1 + 1e-5)) for at in seconds]
+    slow = [round(at * (1 - 1e-5)) for at in seconds]
+    events: list[dict[int, float]] = [{0: at, 1: fast[n]} for n, at in enumerate(seconds)]
+    events += [{1: fast[n], 2: slow[n]} for n in range(6)]
+    offsets = offsets_from(pair_offsets(ends(events), 0), 0)
+    assert round(offsets[1].drift * 1e6, 3) == -10
+    assert round(offsets[2].drift * 1e6, 3) == 10
+    for n, at in enumerate(seconds):
+        assert abs(fast[n] + offsets[1].at(fast[n]) - at) <= 2
+        assert abs(slow[n] + offsets[2].at(slow[n]) - at) <= 2
+
+
+def test_noise_is_no_drift() -> None:
+    source = random.Random(3)
+    drifts = 0
+    for _ in range(200):
+        events = [{0: 10**6 * n, 1: 10**6 * n + source.gauss(0, 1000)} for n in range(30)]
+        drifts += offsets_from(pair_offsets(ends(events)), 0)[1].drift != 0
+    assert drifts <= 6

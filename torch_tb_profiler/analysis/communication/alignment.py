@@ -108,11 +108,17 @@ def _clock_table(certain: pl.DataFrame, workers: list[int]) -> tuple[pl.DataFram
     pairs = pair_offsets(ends)
     lowest = components(pairs, workers)
     rows = [
-        (clock, reference, offset.offset_ns)
+        (clock, reference, offset.offset_ns, offset.drift, offset.pivot_ns)
         for reference in sorted(set(lowest.values()))
         for clock, offset in offsets_from(pairs, reference).items()
     ]
-    schema = {"worker": pl.Int64, "component": pl.Int64, "offset_ns": pl.Float64}
+    schema = {
+        "worker": pl.Int64,
+        "component": pl.Int64,
+        "offset_ns": pl.Float64,
+        "drift": pl.Float64,
+        "pivot_ns": pl.Float64,
+    }
     sigma = typical_sigma(pairs)
     table = pl.DataFrame(rows, schema=schema, orient="row")
     if sigma is None:
@@ -127,7 +133,12 @@ def _clustered(counted: pl.DataFrame, clocks: pl.DataFrame, tolerance_ns: float)
     on_one_clock = (
         counted.with_columns(pl.col("worker").cast(pl.Int64))
         .join(clocks, on="worker")
-        .with_columns(pl.col("start_ns_there", "end_ns") + pl.col("offset_ns"))
+        .with_columns(
+            pl.col(time)
+            + pl.col("offset_ns")
+            + pl.col("drift") * (pl.col(time) - pl.col("pivot_ns"))
+            for time in ("start_ns_there", "end_ns")
+        )
         .with_columns(start_ns="start_ns_there")
         .sort(*within, "end_ns")
     )

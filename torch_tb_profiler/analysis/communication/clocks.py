@@ -30,7 +30,11 @@ class ClockOffset(Struct, frozen=True):
     """How the clock of a worker differs from that of the reference.
 
     Attributes:
-        offset_ns: Turns times of its trace into times of the reference's trace, when added.
+        offset_ns: Turns times of its trace into times of the reference's trace, when added; at
+            ``pivot_ns``, a moment in the middle of its trace.
+        drift_ppm: How much faster its clock falls behind: what ``offset_ns`` grows by, in µs per
+            second; 0 where that is not significant.
+        pivot_ns: See there.
         collectives: How many common collectives (or transfers) that rests on; of a chain of workers
             those of its weakest pair.
             Of the reference its own.
@@ -41,6 +45,8 @@ class ClockOffset(Struct, frozen=True):
     """
 
     offset_ns: int
+    drift_ppm: float
+    pivot_ns: int
     collectives: int
     hops: int
     uncertainty_ns: int | None
@@ -60,10 +66,15 @@ def clock_offsets(traces: Mapping[str, Trace], reference: str) -> dict[str, Cloc
         if uncertainty is not None:
             uncertainty = round(max(uncertainty, errors.get(row, 0.0)))
         clocks[matching.workers[row]] = ClockOffset(
-            round(offset.offset_ns), offset.count, offset.hops, uncertainty
+            offset_ns=round(offset.offset_ns),
+            drift_ppm=1e6 * offset.drift,
+            pivot_ns=round(offset.pivot_ns),
+            collectives=offset.count,
+            hops=offset.hops,
+            uncertainty_ns=uncertainty,
         )
     own = matching.calls.filter(pl.col("worker") == number)["match"].drop_nulls().n_unique()
-    return clocks | {reference: ClockOffset(0, own, 0, 0)}
+    return clocks | {reference: ClockOffset(0, 0.0, round(offsets[number].pivot_ns), own, 0, 0)}
 
 
 def worker_pairs(matching: Matching, reference: int | None = None) -> pl.DataFrame:
@@ -109,6 +120,7 @@ def _transfer_pairs(spans: pl.DataFrame, connected: Mapping[int, int]) -> pl.Dat
         both.select(
             first=pl.min_horizontal("worker", "worker_there").cast(pl.Int64),
             second=pl.max_horizontal("worker", "worker_there").cast(pl.Int64),
+            at_ns=pl.when(forward).then("end_ns").otherwise("end_ns_there"),
             ends=pl.when(forward).then(ends).otherwise(-ends),
             lowest=pl.when(forward).then(earliest),
             highest=pl.when(~forward).then(-earliest),
@@ -116,6 +128,7 @@ def _transfer_pairs(spans: pl.DataFrame, connected: Mapping[int, int]) -> pl.Dat
         .group_by("first", "second")
         .agg(
             middle=pl.col("ends").median(),
+            pivot_ns=pl.col("at_ns").median(),
             lowest=pl.col("lowest").max(),
             highest=pl.col("highest").min(),
             count=pl.len().cast(pl.Int64),
@@ -127,11 +140,12 @@ def _transfer_pairs(spans: pl.DataFrame, connected: Mapping[int, int]) -> pl.Dat
             )
         )
         .with_columns(
+            drift=pl.lit(0.0),
             bias_ns=pl.max_horizontal(
                 pl.col("offset_ns") - pl.col("lowest"), pl.col("highest") - pl.col("offset_ns")
             )
             .fill_null(0.0)
-            .clip(1.0)
+            .clip(1.0),
         )
     )
     return frame.select(pl.col(name).cast(dtype) for name, dtype in PAIRS.items()).sort(

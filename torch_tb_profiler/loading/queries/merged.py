@@ -92,6 +92,8 @@ def _merged_rank(worker: str, trace: Trace, offset: ClockOffset | None, first: T
         rank=own_rank(trace),
         meta=trace.meta,
         offset_ns=recorded_ns if offset is None else offset.offset_ns,
+        drift=0.0 if offset is None else offset.drift_ppm / 1e6,
+        pivot_ns=0 if offset is None else offset.pivot_ns,
         uncertainty_ns=None if offset is None else offset.uncertainty_ns,
         is_aligned=offset is not None,
         is_reference=trace is first,

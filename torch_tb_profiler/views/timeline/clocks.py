@@ -19,6 +19,8 @@ class WorkerClock(Struct, frozen=True):
         rank: Its recorded rank.
         offset_ns: What to add to its timeline's times to get those of the reference's timeline;
             None where neither collectives nor transfers connect the two, not even through others.
+            In the middle of the recordings, where clocks drift.
+        drift_ppm: What ``offset_ns`` grows by, in µs per second; 0 where that is not significant.
         collectives: How many collectives that rests on; of a chain of workers those of its weakest
             pair.
         hops: Pairs of workers between it and the reference: 1 where both have common collectives.
@@ -29,6 +31,7 @@ class WorkerClock(Struct, frozen=True):
     worker: str
     rank: int | None
     offset_ns: int | None
+    drift_ppm: float
     collectives: int
     hops: int
     uncertainty_ns: int | None
@@ -49,11 +52,12 @@ def _worker_clock(
 ) -> WorkerClock:
     """Timelines count from their first events: ``origin_ns`` is between those."""
     if offset is None:
-        return WorkerClock(worker, rank, None, 0, 0, None)
+        return WorkerClock(worker, rank, None, 0.0, 0, 0, None)
     return WorkerClock(
         worker,
         rank,
         offset.offset_ns + origin_ns,
+        offset.drift_ppm,
         offset.collectives,
         offset.hops,
         offset.uncertainty_ns,
