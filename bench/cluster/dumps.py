@@ -179,9 +179,9 @@ def _in_batches(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "retired": False,
             }
             batched.append({**entry, **stateless})
-            nothing = dict.fromkeys(
-                ("input_sizes", "output_sizes", "input_dtypes", "output_dtypes"), list[Any]()
-            )
+            nothing: dict[str, Any] = {
+                f"{way}_{what}": [] for way in ("input", "output") for what in ("sizes", "dtypes")
+            }
             end = {**entry, **nothing, "profiling_name": "nccl:coalesced"}
             batched.append(end)
         else:
