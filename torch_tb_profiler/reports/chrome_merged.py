@@ -115,7 +115,7 @@ def merged_json(merge: Merge) -> Iterator[bytes]:
         LoadingError: a trace cannot be read, while the pieces are made.
     """
     ranks = merge.ranks
-    starts = (each.meta.start_ns + each.moved_ns(each.meta.start_ns) for each in ranks)
+    starts = (each.meta.start_ns + each.offset_at(each.meta.start_ns) for each in ranks)
     origin_ns = math.floor(min(starts))
     devices: list[dict[str, Any]] = []
     events = _events(merge, origin_ns, devices)
@@ -138,8 +138,8 @@ def _events(merge: Merge, origin_ns: int, devices: list[dict[str, Any]]) -> Iter
             for event in trace_events(trace, tracks, windows):
                 if "ts" in event:
                     time_ns = event["ts"] * NS_PER_US
-                    event["ts"] += (rank.moved_ns(time_ns) - origin_ns) / NS_PER_US
-                yield _numbered(event, numbers, device_numbers)
+                    event["ts"] += (rank.offset_at(time_ns) - origin_ns) / NS_PER_US
+                yield _with_own_numbers(event, numbers, device_numbers)
         devices += [
             {**device, "id": device_numbers[device["id"]]}
             for device in chrome_header(trace.meta).get("deviceProperties", ())
@@ -151,7 +151,7 @@ def _events(merge: Merge, origin_ns: int, devices: list[dict[str, Any]]) -> Iter
 def _on_clock(selection: Selection, rank: MergedRank) -> Selection:
     """A selection in times of the reference as one in times of a rank."""
     start_ns, end_ns = (
-        None if time_ns is None else round(time_ns - rank.moved_ns(time_ns - rank.offset_ns))
+        None if time_ns is None else round(time_ns - rank.offset_at(time_ns - rank.offset_ns))
         for time_ns in (selection.start_ns, selection.end_ns)
     )
     return Selection(
@@ -162,22 +162,22 @@ def _on_clock(selection: Selection, rank: MergedRank) -> Selection:
     )
 
 
-def _numbered(event: Event, numbers: _Numbers, devices: Mapping[int, int]) -> Event:
+def _with_own_numbers(event: Event, numbers: _Numbers, devices: Mapping[int, int]) -> Event:
     """The event with numbers of its rank alone."""
     if event["ph"] in "sf":
         event["id"] += numbers.flow
     args = event.get("args")
     if not args or event["ph"] not in "Xi":
         return event
-    moved = dict(args)
+    renumbered = dict(args)
     for name, first in numbers.links.items():
-        value = moved.get(name)
+        value = renumbered.get(name)
         if isinstance(value, int) and 0 <= value < LARGEST_ID:
-            moved[name] = value + first
+            renumbered[name] = value + first
     for name in DEVICES:
-        if name in moved:
-            moved[name] = devices.get(moved[name], moved[name])
-    return {**event, "args": moved}
+        if name in renumbered:
+            renumbered[name] = devices.get(renumbered[name], renumbered[name])
+    return {**event, "args": renumbered}
 
 
 def _header(ranks: Sequence[MergedRank], origin_ns: int) -> dict[str, Any]:

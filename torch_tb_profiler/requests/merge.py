@@ -35,7 +35,7 @@ class MergedRank(Struct, frozen=True):
     is_aligned: bool
     is_reference: bool
 
-    def moved_ns(self, time_ns: float) -> float:
+    def offset_at(self, time_ns: float) -> float:
         """What to add to a time of its trace."""
         return self.offset_ns + self.drift * (time_ns - self.pivot_ns)
 

@@ -51,13 +51,13 @@ PAIRS = {
 
 
 class _Pair(NamedTuple):
-    """A pair as seen from one of its clocks: as in :data:`PAIRS`, ``pivot_ns`` on this clock."""
+    """A pair as seen from one of its clocks, on which ``pivot_ns`` is; ``ends`` are counted."""
 
     other: int
     offset_ns: float
     drift: float
     pivot_ns: float
-    count: int
+    ends: int
     is_vague: int
     variance: float
 
@@ -232,7 +232,7 @@ def _next(offset: Offset, pair: _Pair, key: tuple[int, float, int, int]) -> Offs
         offset_ns=offset.offset_ns + step_ns,
         drift=offset.drift + pair.drift,
         pivot_ns=offset.pivot_ns - step_ns,
-        count=min(offset.count, pair.count) if offset.hops else pair.count,
+        count=min(offset.count, pair.ends) if offset.hops else pair.ends,
         hops=hops,
         uncertainty_ns=None if vague else math.sqrt(variance),
     )
