@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch_tb_profiler
+import torch_tb_profiler.api
 from bench.cluster.dumps import write_dumps
 from bench.cluster.hangs import make_hanging_job
 from bench.cluster.jobs import NONE, make_case, truth, write_case
@@ -60,7 +61,25 @@ def use_one_thread() -> None:
 
 
 def judge(kind: str, seed: int, ranks: int, cause: str) -> Verdict:
-    """Judge a job of a kind: ``slow``, ``healthy``, ``hang`` or ``layout``."""
+    """Judge a job of a kind: ``slow``, ``healthy``, ``hang`` or ``layout``.
+
+    An error of the product is a wrong answer.
+    """
+    try:
+        return _judge(kind, seed, ranks, cause)
+    except torch_tb_profiler.api.LoadingError as error:
+        return _failed(seed, ranks, cause, str(error))
+
+
+def _failed(seed: int, ranks: int, cause: str, message: str) -> Verdict:
+    return Verdict(
+        seed=seed, ranks=ranks, cause=cause, is_decidable=True, truth="", answer=message,
+        cause_right=False, location_right=False, pattern_right=None, other_causes=0,
+        true_pct=0.0, est_pct=None, seconds=0.0,
+    )  # fmt: skip
+
+
+def _judge(kind: str, seed: int, ranks: int, cause: str) -> Verdict:
     if kind == "hang":
         return judge_hang(seed, ranks, cause)
     if kind == "layout":

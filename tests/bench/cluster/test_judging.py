@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bench.cluster import judging
 from bench.cluster.judging import (
     Verdict,
     cause_matches,
@@ -14,6 +15,7 @@ from bench.cluster.judging import (
     ranks_text,
 )
 from bench.cluster.report import by_cause, line, totals, wrong
+from torch_tb_profiler.api import UnknownError
 
 
 def _known(**values: Any) -> dict[str, Any]:
@@ -94,3 +96,19 @@ def test_tables_count_planted_and_healthy_jobs_apart() -> None:
     assert "| error of the cost (median) | 10 % |" in text
     assert "| slow_host | 2 | 1 of 2 (50.0 %) |" in by_cause(verdicts)
     assert wrong(verdicts) == line(verdicts[1])
+
+
+def test_an_error_of_the_product_is_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Verdict:
+        raise UnknownError("no_such_view", "There is no view hang.")
+
+    monkeypatch.setattr(judging, "_judge", fail)
+    verdict = judging.judge("hang", 1, 8, "random")
+    assert not verdict.is_right
+    assert verdict.answer == "There is no view hang."
+
+
+def test_a_layout_is_judged_by_what_the_product_shows() -> None:
+    verdict = judging.judge("layout", 3, 8, "none")
+    assert verdict.cause_right
+    assert verdict.seconds > 0
