@@ -23,10 +23,57 @@ class PauseRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     counter_examples: tuple[str, ...]
 
 
+class ExpertKernelNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Names of kernels; the file explains them."""
+
+    pattern: str
+    examples: tuple[str, ...]
+    counter_examples: tuple[str, ...]
+
+
+class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """From when on a difference is a cause; the file explains each."""
+
+    least_cost_pct: float
+    deviations: float
+    least_excess_pct: float
+    least_step_excess_pct: float
+    slower_pct: float
+    shared_pct: float
+    link_slower_pct: float
+    least_link_pct: float
+    least_agreement: float
+    stage_pct: float
+    steady_pct: float
+    experts_pct: float
+    one_gap_pct: float
+
+
+class CauseText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words of a cause.
+
+    Attributes:
+        cause: Which one.
+        variant: Which form of it.
+        title: Its name.
+        text: A sentence with its figures.
+        short: The cause as a clause after "because".
+    """
+
+    cause: str
+    variant: str
+    title: str
+    text: str
+    short: str
+
+
 class RankCausesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """The schema of ``rank_causes.toml``."""
 
     pauses: tuple[PauseRule, ...]
+    experts: ExpertKernelNames
+    limits: CauseLimits
+    texts: tuple[CauseText, ...]
 
 
 @once
@@ -45,3 +92,29 @@ def _checkpoints() -> re.Pattern[str]:
 def is_checkpoint(name: str) -> bool:
     """Whether a range or a Python frame of this name writes a checkpoint."""
     return len(name) <= MAX_NAME_CHARS and _checkpoints().fullmatch(name) is not None
+
+
+@once
+def _experts() -> re.Pattern[str]:
+    return re.compile(rank_causes_file().experts.pattern, re.IGNORECASE)
+
+
+@lru_cache(maxsize=65536)
+def is_expert_kernel(name: str) -> bool:
+    """Whether a kernel of this name computes the experts of a mixture: its duration depends on
+    the number of tokens that were routed to its rank."""
+    return _experts().fullmatch(name[:MAX_NAME_CHARS]) is not None
+
+
+@once
+def _texts() -> dict[tuple[str, str], CauseText]:
+    return {(each.cause, each.variant): each for each in rank_causes_file().texts}
+
+
+def cause_text(cause: str, variant: str) -> CauseText:
+    """The words of a cause in one of its forms.
+
+    Raises:
+        KeyError: there is no such form.
+    """
+    return _texts()[cause, variant]

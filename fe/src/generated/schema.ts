@@ -968,6 +968,7 @@ export const VIEWS = {
       "rank_outliers": ["worker", "rank", "column", "measure", "unit", "value", "median", "robust_z"],
       "patterns": ["pattern", "rank_count", "ranks", "nodes", "differs_in", "step_us", "dataloader_us", "forward_us", "backward_us", "optimizer_us", "other_us", "dataloader_busy_pct", "forward_busy_pct", "backward_busy_pct", "optimizer_busy_pct", "other_busy_pct"],
       "rank_steps": ["step", "worker", "rank", "step_us", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "kernels", "memory_peak_bytes"],
+      "slow_ranks": ["cause", "level", "location", "ranks", "pattern", "steps", "detail", "cost_us", "cost_pct", "evidence"],
     },
   },
   "distributed": {
@@ -2566,6 +2567,19 @@ export interface RanksRankStepsRow {
   memory_peak_bytes: number | null;
 }
 
+export interface RanksSlowRanksRow {
+  cause: string | null;
+  level: string | null;
+  location: string | null;
+  ranks: string | null;
+  pattern: string | null;
+  steps: string | null;
+  detail: string | null;
+  cost_us: number | null;
+  cost_pct: number | null;
+  evidence: string | null;
+}
+
 export interface DistributedOverlapRow {
   step: string | null;
   worker: string | null;
@@ -3469,6 +3483,7 @@ export interface Rows {
     "rank_outliers": RanksRankOutliersRow;
     "patterns": RanksPatternsRow;
     "rank_steps": RanksRankStepsRow;
+    "slow_ranks": RanksSlowRanksRow;
   };
   "distributed": {
     "overlap": DistributedOverlapRow;

@@ -52,6 +52,8 @@ from torch_tb_profiler.analysis.ranks.device_use import DEVICE_USE, device_use
 from torch_tb_profiler.analysis.ranks.locations import LOCATION, rank_location
 from torch_tb_profiler.analysis.ranks.phases import RANK_PHASES, rank_phases
 from torch_tb_profiler.analysis.ranks.rank_steps import RANK_STEPS, rank_steps
+from torch_tb_profiler.analysis.ranks.segments import SEGMENTS, segments
+from torch_tb_profiler.analysis.ranks.step_work import STEP_WORK, step_work
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     KernelKinds,
     RecognizedBy,
@@ -79,6 +81,8 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "role_evidence": (pl.Schema(ROLE_EVIDENCE), role_evidence),
     "rank_phases": (RANK_PHASES, rank_phases),
     "device_use": (DEVICE_USE, device_use),
+    "segments": (SEGMENTS, segments),
+    "step_work": (STEP_WORK, step_work),
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""

@@ -8,12 +8,24 @@ from torch_tb_profiler.views.answering import counted, quoted, rows_of
 from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
+WHEN = {
+    "some steps": "in some steps",
+    "one step": "in one step",
+    "from a step on": "from a step on",
+}
+"""Patterns of causes inside a sentence."""
+
 
 def answer(view: View) -> str | None:
-    """How many ranks stand out and which most; else how far the step times differ."""
+    """What makes the steps longer; else which ranks stand out, or how far step times differ."""
     ranks = rows_of(view, "ranks")
     if ranks.height == 1:
         return "Only one rank is loaded: there is none to compare it with."
+    causes = rows_of(view, "slow_ranks")
+    return _cause(causes) if causes.height else _differences(view, ranks)
+
+
+def _differences(view: View, ranks: pl.DataFrame) -> str:
     own = ranks.filter(pl.col("outliers").is_not_null())
     if own.height:
         return _outliers(own, ranks.height)
@@ -22,6 +34,20 @@ def answer(view: View) -> str | None:
     if patterns.height > 1:
         return f"No rank stands out, but not all behave alike: {_second(patterns)}{spread}"
     return f"No rank stands out.{spread}"
+
+
+def _cause(causes: pl.DataFrame) -> str:
+    """The most expensive cause, and how many more there are."""
+    first = causes.row(0, named=True)
+    location = first["location"][:1].upper() + first["location"][1:]
+    when = "" if first["pattern"] == "steady" else f", {WHEN[first['pattern']]}"
+    others = causes.height - 1
+    more = f" {counted(others, 'more cause')} in the table." if others else ""
+    evidence = first["evidence"].partition(". ")[0]
+    return (
+        f"{location} makes the steps {percent_text(first['cost_pct'])} longer (est.{when}): "
+        f"{evidence[:1].lower()}{evidence[1:]}.{more}"
+    )
 
 
 def _outliers(own: pl.DataFrame, count: int) -> str:

@@ -28,6 +28,7 @@ from torch_tb_profiler.views.ranks.rows import (
     rank_steps_table,
     ranks_table,
 )
+from torch_tb_profiler.views.ranks.slow_ranks import SLOW_RANKS, slow_ranks_table
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -51,6 +52,7 @@ def ranks(traces: Mapping[str, Trace], selection: Selection) -> View:
         outliers_table(located, outliers),
         patterns_table(located, measures, pattern, differences),
         rank_steps_table(traces, located, steps),
+        slow_ranks_table(traces, selection),
     )
     return View(
         tables={table.spec.name: first_rows(table) for table in tables},
@@ -106,7 +108,7 @@ SPEC = ViewSpec(
     title="Distributed: Ranks",
     help="How do the ranks of the job compare, and which of them stand out?",
     scope="run",
-    tables=(RANKS, OUTLIERS, PATTERNS, RANK_STEPS),
+    tables=(RANKS, OUTLIERS, PATTERNS, RANK_STEPS, SLOW_RANKS),
     function=ranks,
     missing=_missing,
     reads_summaries=True,

@@ -1,0 +1,199 @@
+"""Differences between ranks that may be causes: outliers among peers, stages, links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from torch_tb_profiler.analysis.ranks.excess import REASONS, Excess
+from torch_tb_profiler.analysis.ranks.job import RankJob
+from torch_tb_profiler.analysis.ranks.levels import SlowGroup, group_ranks
+from torch_tb_profiler.analysis.ranks.links import LinkUnits, Suspect, link_units, suspect
+from torch_tb_profiler.analysis.ranks.pace import Pace
+from torch_tb_profiler.analysis.ranks.peers import Peers, spread
+from torch_tb_profiler.analysis.ranks.stages import stage_excess
+from torch_tb_profiler.analysis.ranks.step_patterns import step_pattern, struck_steps
+from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+
+MAX_LINKS = 5
+"""So many slow ends are searched for."""
+
+
+class ComparedRanks(Struct, frozen=True, eq=False):
+    """The ranks of a job, compared.
+
+    Attributes:
+        job: The job.
+        peers: With whom each is compared.
+        speeds: How fast each computes.
+        above: What each takes longer than its peers.
+        locations: Where each ran.
+    """
+
+    job: RankJob
+    peers: Peers
+    speeds: Pace
+    above: Excess
+    locations: pl.DataFrame
+
+
+class CauseCandidate(Struct, frozen=True, eq=False):
+    """A cause before its cost is known.
+
+    Attributes:
+        cause, level, names, ranks, detail, variant, values: As of
+            :class:`~torch_tb_profiler.analysis.ranks.causes.RankCause`.
+        excess_ns: What the ranks take longer, ``[ranks of the job, steps]``.
+        calls: Of a slow link the collectives that take longer: ``collective``, ``transfer_ns``,
+            ``usual_ns``; else None.
+    """
+
+    cause: str
+    level: str
+    names: list[str | int]
+    ranks: Int64
+    excess_ns: Float64
+    detail: str | None
+    variant: str
+    values: dict[str, float]
+    calls: pl.DataFrame | None = None
+
+
+def of_reason(reason: str, ranks: ComparedRanks) -> list[CauseCandidate]:
+    """The candidates of one reason: ranks that exceed their peers, joined where all of a node,
+    switch or expert do."""
+    job, peers, above = ranks.job, ranks.peers, ranks.above
+    values = above.by_reason[reason]
+    if reason == "uneven_work":
+        values = np.where(peers.is_comparable[:, None], values, 0.0)
+    slow = _outliers(values, job)
+    if not slow.any():
+        return []
+    parts = [(reason, slow)]
+    if reason == "uneven_work":
+        of_experts = _is_of_experts(above, values)
+        parts = [("experts", slow & of_experts), ("uneven_work", slow & ~of_experts)]
+    groups = [
+        group
+        for shared_by, some in parts
+        for group in group_ranks(shared_by, some, values, peers.coordinates, ranks.locations)
+    ]
+    return [_candidate(reason, group, ranks, values) for group in groups]
+
+
+def _is_of_experts(above: Excess, values: Float64) -> Bools:
+    """Of which ranks most of what they compute longer is in kernels of experts."""
+    share = above.expert_ns.sum(axis=1) / np.maximum(values.sum(axis=1), 1.0) * 100
+    mask: Bools = share >= rank_causes_file().limits.experts_pct
+    return mask
+
+
+def _outliers(values: Float64, job: RankJob) -> Bools:
+    """Which ranks exceed their peers, over all steps or in some."""
+    limits = rank_causes_file().limits
+    step_ns = job.step_ns
+    mean = values.mean(axis=1)
+    steady = mean > max(limits.least_excess_pct / 100 * step_ns, limits.deviations * spread(mean))
+    least_ns = limits.least_step_excess_pct / 100 * step_ns
+    at_times = values > max(least_ns, limits.deviations * spread(values.ravel()))
+    outliers: Bools = steady | at_times.any(axis=1)
+    return outliers
+
+
+def _candidate(
+    reason: str, group: SlowGroup, ranks: ComparedRanks, values: Float64
+) -> CauseCandidate:
+    job, speeds, above = ranks.job, ranks.speeds, ranks.above
+    chosen = np.zeros_like(values)
+    chosen[group.ranks] = values[group.ranks]
+    total = max(float(chosen.sum()), 1.0)
+    cause, detail, level, variant = reason, None, group.level, "default"
+    steps = struck_steps(chosen[group.ranks])
+    if reason == "pause":
+        collected = np.nansum(job.collection_ns[group.ranks])
+        paused = max(float(np.nansum(job.own_ns["pause"][group.ranks])), 1.0)
+        detail = "garbage collection" if collected * 2 >= paused else "checkpoint"
+        variant = "collection" if collected * 2 >= paused else "checkpoint"
+    if reason == "slow_host" and speeds.is_host:
+        variant = "computes"
+    if reason == "slow_host" and step_pattern(steps) != "steady":
+        share = float(above.gap_ns[group.ranks].sum()) / total * 100
+        if share >= rank_causes_file().limits.one_gap_pct:
+            cause, variant = "pause", "gap"
+    if reason == "uneven_work":
+        is_of_experts = _is_of_experts(above, values)[group.ranks].all()
+        variant = "experts" if is_of_experts else "default"
+    part = job.own_ns[REASONS[reason]][group.ranks]
+    figures = {
+        "excess_ns": float(chosen[group.ranks].mean()),
+        "own_ns": float(np.nanmean(part)),
+        "usual_ns": max(float(np.nanmean(part)) - float(chosen[group.ranks].mean()), 0.0),
+        "slower_pct": (float(np.nanmean(speeds.longer[group.ranks][:, steps])) - 1) * 100,
+    }
+    return CauseCandidate(cause, level, group.names, group.ranks, chosen, detail, variant, figures)
+
+
+def of_stages(ranks: ComparedRanks) -> list[CauseCandidate]:
+    """The stage of a pipeline that has more to do than the others, if there is one."""
+    stage = ranks.peers.coordinates["pipeline"]
+    more = stage_excess(ranks.job, stage, ranks.speeds)
+    if more is None:
+        return []
+    return [
+        CauseCandidate(
+            "uneven_work", "stage", [more.stage], more.ranks, more.excess_ns, None, "stage",
+            {
+                "more_pct": more.more_pct,
+                "excess_ns": float(more.excess_ns[more.ranks].mean()),
+                "second": float(more.second),
+            },
+        )
+    ]  # fmt: skip
+
+
+def of_links(ranks: ComparedRanks) -> list[CauseCandidate]:
+    """The ends whose links are slow."""
+    job, locations = ranks.job, ranks.locations
+    units = link_units(job, locations["node"], locations["switch"])
+    slow = units.slow(job.step_ns)
+    remaining: Bools = np.asarray(slow.any(axis=1))
+    levels = {
+        "rank": pl.Series(range(len(job.traces))),
+        "node": locations["node"],
+        "switch": locations["switch"],
+    }
+    candidates: list[CauseCandidate] = []
+    while remaining.any() and len(candidates) < MAX_LINKS:
+        end = suspect(units, remaining, levels)
+        if end is None:
+            break
+        candidates.append(_slow_link(job, units, slow, end, levels))
+        remaining = remaining & ~end.units
+    return candidates
+
+
+def _slow_link(
+    job: RankJob, units: LinkUnits, slow: Bools, end: Suspect, levels: Mapping[str, pl.Series]
+) -> CauseCandidate:
+    excess_ns = np.zeros_like(job.duration_ns)
+    steps = np.asarray(slow[end.units].any(axis=0))
+    rows = np.flatnonzero(levels[end.level].is_in(end.names).to_numpy())
+    excess_ns[rows] = np.where(steps, units.excess_ns[end.units].max(axis=0), 0.0)
+    chosen = units.calls.filter(pl.col("unit").is_in(np.flatnonzero(end.units)))
+    chosen = chosen.filter(pl.Series(steps[chosen["step"].to_numpy()]))
+    names = end.names
+    if end.level == "rank":
+        names = [job.numbers[row] for row in rows.tolist()]
+    return CauseCandidate(
+        "slow_link", end.level, names, rows, excess_ns, None,
+        {None: "default", True: "within", False: "between"}[end.is_within_node],
+        {
+            "times": float(np.nanmedian(units.slower[end.units][:, steps])),
+            "units": float(end.units.sum()),
+        },
+        chosen.select("collective", "transfer_ns", "usual_ns"),
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""By how much each rank is slower than its peers, per step and reason, in ns of its own time."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from torch_tb_profiler.analysis.ranks.job import RankJob
+from torch_tb_profiler.analysis.ranks.pace import Pace
+from torch_tb_profiler.analysis.ranks.peers import Peers, lower_quartile
+from torch_tb_profiler.trace.columns import Float64
+
+COMMON_SHARE = 0.8
+"""A rank with less of the work that its peers have in common has other batches."""
+
+REASONS = {
+    "slow_device": "computation",
+    "uneven_work": "computation",
+    "slow_input": "input",
+    "pause": "pause",
+    "slow_host": "host",
+}
+"""What makes the own time of a rank longer → the part of it that gets longer."""
+
+
+class Excess(Struct, frozen=True, eq=False):
+    """What ranks take longer than their peers.
+
+    Attributes:
+        by_reason: Per key of :data:`REASONS` the excess, ``[ranks, steps]``, at least 0; 0 where
+            the rank lacks the step.
+        expert_ns: The part of that of ``uneven_work`` that is in kernels whose shapes follow from
+            data, while all others are those of the peers: as tokens are routed to experts.
+        gap_ns: The part of that of ``slow_host`` that is one long gap, likewise.
+    """
+
+    by_reason: dict[str, Float64]
+    expert_ns: Float64
+    gap_ns: Float64
+
+
+def excess(job: RankJob, peers: Peers, pace: Pace) -> Excess:
+    """What the ranks of a job take longer than their peers."""
+
+    def above(values: Float64) -> Float64:
+        return np.nan_to_num(np.maximum(values - peers.usual(values), 0.0))
+
+    computation = job.own_ns["computation"]
+    longer = above(computation)
+    # Steps differ for all ranks: what counts is the pace beside that of others in the same step.
+    slower = pace.slower / lower_quartile(pace.slower)
+    slow = np.nan_to_num(computation * (1 - 1 / np.maximum(slower, 1.0)))
+    host = above(job.own_ns["host"])
+    if pace.is_host:
+        # The host computes: its operators take longer, or there are more of them.
+        more = np.minimum(above(pace.work_ns), longer)
+        reasons = {"slow_device": np.zeros_like(slow), "uneven_work": more}
+        host = host + np.minimum(slow, longer)
+        expert = np.zeros_like(slow)
+    else:
+        more = np.maximum(longer - slow, 0.0)
+        reasons = {"slow_device": slow, "uneven_work": more}
+        at_pace = pace.varying_ns / np.maximum(np.nan_to_num(slower, nan=1.0), 1.0)
+        in_common = -peers.usual(-pace.common_ns)  # here less is unusual
+        has_usual = pace.common_ns >= COMMON_SHARE * in_common
+        expert = np.where(has_usual, np.minimum(above(at_pace), more), 0.0)
+    reasons |= {
+        "slow_input": above(job.own_ns["input"]),
+        "pause": above(job.own_ns["pause"]),
+        "slow_host": host,
+    }
+    gap = np.minimum(above(job.longest_gap_ns), host)
+    return Excess(reasons, expert, gap)

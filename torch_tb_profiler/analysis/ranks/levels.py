@@ -1,0 +1,84 @@
+"""Whether slow ranks are slow one by one, or share a node, a switch or an expert."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
+from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+
+_LEVELS = {
+    "experts": ("expert",),
+    "uneven_work": ("replica",),
+    "slow_device": ("switch", "node"),
+    "slow_host": ("switch", "node"),
+    "slow_input": ("switch", "node"),
+    "pause": ("switch", "node"),
+}
+"""Per reason what ranks may share, the largest first; ``experts`` is uneven work in kernels of
+experts. What a replica (``replica``) has to do more is
+the work of its ranks: it has no level of its own."""
+
+
+class SlowGroup(Struct, frozen=True, eq=False):
+    """Ranks that are slow for one reason.
+
+    Attributes:
+        level: ``rank``, ``node``, ``switch`` or ``expert``.
+        names: What they share; numbers of ranks at the level ``rank``.
+        ranks: Their positions.
+    """
+
+    level: str
+    names: list[str | int]
+    ranks: Int64
+
+
+def group_ranks(
+    reason: str, slow: Bools, values: Float64, coordinates: pl.DataFrame, locations: pl.DataFrame
+) -> list[SlowGroup]:
+    """Slow ranks, joined where nearly all that share something are slow.
+
+    Args:
+        reason: Why they are slow.
+        slow: Mask of the slow ranks.
+        values: What each takes longer, ``[ranks, steps]``.
+        coordinates: Their indices in the parallel strategy.
+        locations: Where they ran.
+    """
+    remaining, groups = slow.copy(), []
+    mean = values.mean(axis=1)
+    for level in _LEVELS[reason]:
+        names = (locations if level in locations.columns else coordinates)[level]
+        for name in names.drop_nulls().unique(maintain_order=True).to_list():
+            members = (names == name).fill_null(value=False).to_numpy()
+            if _shares(members, remaining, mean):
+                remaining &= ~members
+                groups.append(_group(level, name, np.flatnonzero(members), coordinates))
+    ranks = np.flatnonzero(remaining)
+    groups += [_group("rank", None, np.array([rank]), coordinates) for rank in ranks.tolist()]
+    return groups
+
+
+def _shares(members: Bools, slow: Bools, mean: Float64) -> bool:
+    """Whether nearly all of some ranks are slow, about equally, and others are not."""
+    count = int(members.sum())
+    if count < 2 or count == len(members):
+        return False
+    share = float((slow & members).sum()) / count * 100
+    if share < rank_causes_file().limits.shared_pct:
+        return False
+    inside = mean[members]
+    return float(np.median(inside)) > 0.3 * float(inside.max())
+
+
+def _group(
+    level: str, name: str | int | None, ranks: Int64, coordinates: pl.DataFrame
+) -> SlowGroup:
+    if level in ("rank", "replica"):
+        declared = coordinates["rank"]
+        numbers = [int(declared[r]) if declared[r] is not None else r for r in ranks.tolist()]
+        return SlowGroup("rank", list(numbers), ranks)
+    return SlowGroup(level, [] if name is None else [name], ranks)
