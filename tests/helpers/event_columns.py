@@ -232,6 +232,8 @@ class ColumnsOfEvents:
             "group_code": self._code(args.get("Process Group Name")),
             "group_description_code": self._code(args.get("Process Group Description")),
             "group_ranks_code": self._code(args.get("Process Group Ranks")),
+            "in_splits_code": self._code(args.get("In split size")),
+            "out_splits_code": self._code(args.get("Out split size")),
             "sequence": args.get("Seq"),
             "comms_id": _signed(args.get("Comms Id")),
             "src_rank": args.get("Src Rank"),

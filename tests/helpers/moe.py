@@ -59,14 +59,22 @@ class MoeWriter:
         self.events.append(op("aten::_grouped_mm", host_us, 2, shape=shape))
         self.launched(GROUPED, host_us + 1, start_us, dur_us)
 
-    def all_to_all(self, host_us: float, start_us: float, dur_us: float, rows: int) -> None:
-        """An all_to_all that receives so many rows."""
+    def all_to_all(
+        self,
+        host_us: float,
+        start_us: float,
+        dur_us: float,
+        rows: int,
+        splits: Sequence[int] | str = (),
+    ) -> None:
+        """An all_to_all that receives so many rows; ``splits`` of what it sends."""
         meta: dict[str, Any] = {
             "Collective name": "all_to_allv",
             "dtype": "BFloat16",
             "In msg nelems": rows * HIDDEN,
             "Out msg nelems": rows * HIDDEN,
             "Group size": self._members,
+            "In split size": splits if isinstance(splits, str) else str(list(splits)),
         }
         if self._group is not None:
             meta |= {
@@ -94,6 +102,7 @@ def expert_parallel(
     shapes: bool = True,
     us_per_token: float = 0.5,
     world: int = 2,
+    splits: Sequence[int] | str = (),
 ) -> Trace:
     """A rank with one layer per entry of ``tokens``: two products of half ``us_per_token`` each per
     token, between a dispatch and a combine of 10 µs that nothing overlaps."""
@@ -104,7 +113,7 @@ def expert_parallel(
             t = begin + layer * LAYER_US
             half = rows * us_per_token
             writer.attention(t, t + 10, 20)
-            writer.all_to_all(t + 5, t + 30, 10, rows)
+            writer.all_to_all(t + 5, t + 30, 10, rows, splits)
             writer.product(t + 10, t + 40, half, rows)
             writer.product(t + 14, t + 40 + half, half, rows)
             writer.all_to_all(t + 20, t + 40 + 2 * half, 10, rows)

@@ -82,6 +82,8 @@ ARGUMENT_NAMES = {
         "group_code": "Process Group Name",
         "group_description_code": "Process Group Description",
         "group_ranks_code": "Process Group Ranks",
+        "in_splits_code": "In split size",
+        "out_splits_code": "Out split size",
         "sequence": "Seq",
         "comms_id": "Comms Id",
         "src_rank": "Src Rank",

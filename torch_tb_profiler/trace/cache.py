@@ -21,7 +21,7 @@ from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, TraceMeta, schema_
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
-TRACE_SCHEMA_VERSION = 56
+TRACE_SCHEMA_VERSION = 57
 """Increase with every change of the tables, of their meaning, or of how the builder fills them."""
 
 _MANIFEST = "trace.json"

@@ -93,6 +93,8 @@ COLLECTIVE_COLUMNS: dict[str, type[np.generic]] = {
     "group_code": np.int32,  # Process Group Name, or ID as text
     "group_description_code": np.int32,
     "group_ranks_code": np.int32,
+    "in_splits_code": np.int32,  # "[1024, 512]": parts of the input by rank of the group
+    "out_splits_code": np.int32,  # of the output
     "sequence": np.int64,
     "comms_id": np.int64,  # uint64 as its two's complement: hash of group, sequence and direction
     "src_rank": np.int64,

@@ -1008,6 +1008,7 @@ export const VIEWS = {
     tables: {
       "expert_layers": ["stage", "layer", "direction", "ranks", "passes", "tokens_max", "tokens_mean", "token_imbalance", "product_max_us", "product_mean_us", "time_imbalance", "busiest", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "cost_us"],
       "expert_ranks": ["worker", "rank", "stage", "expert_index", "tokens", "token_ratio", "product_us", "time_ratio", "product_pct", "busiest_pct", "routing_us", "dispatch_us", "dispatch_exposed_us", "combine_us", "combine_exposed_us", "wait_us"],
+      "experts": ["receiver", "group", "rank", "expert", "senders", "tokens", "token_ratio"],
       "expert_kernels": ["stage", "kernel", "workers", "calls", "total_us", "total_pct", "exposed_us"],
       "expert_loads": ["stage", "layer", "direction", "worker", "tokens", "product_us", "load_ratio"],
     },
@@ -2801,6 +2802,16 @@ export interface ExpertsExpertRanksRow {
   wait_us: number | null;
 }
 
+export interface ExpertsExpertsRow {
+  receiver: string | null;
+  group: string | null;
+  rank: number | null;
+  expert: number | null;
+  senders: number | null;
+  tokens: number | null;
+  token_ratio: number | null;
+}
+
 export interface ExpertsExpertKernelsRow {
   stage: string | null;
   kernel: string | null;
@@ -3505,6 +3516,7 @@ export interface Rows {
   "experts": {
     "expert_layers": ExpertsExpertLayersRow;
     "expert_ranks": ExpertsExpertRanksRow;
+    "experts": ExpertsExpertsRow;
     "expert_kernels": ExpertsExpertKernelsRow;
     "expert_loads": ExpertsExpertLoadsRow;
   };

@@ -7,6 +7,7 @@ import { CriticalPathPage } from "./CriticalPathPage";
 import { DataPage } from "./DataPage";
 import { DistributedPage } from "./DistributedPage";
 import { EfficiencyPage } from "./EfficiencyPage";
+import { ExpertsPage } from "./ExpertsPage";
 import { GenericPage } from "./GenericPage";
 import { GroupsPage } from "./GroupsPage";
 import { IdlePage } from "./IdlePage";
@@ -45,6 +46,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   groups: GroupsPage,
   ranks: RanksPage,
   distributed: DistributedPage,
+  experts: ExpertsPage,
   efficiency: EfficiencyPage,
   resources: ResourcesPage,
   compare: ComparePage,

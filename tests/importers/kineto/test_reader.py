@@ -154,6 +154,7 @@ def test_collective_metadata_of_host_and_device() -> None:
         "Out msg nelems": 1024, "Group size": 8, "Process Group Name": "0",
         "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1, 2, ...]",
         "Seq": 5, "Comms Id": 2**64 - 3, "Is asynchronized op": True,
+        "In split size": "[512, 512]", "Out split size": "[]",
     }  # fmt: skip
     host = {"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 1, "dur": 2}
     kernel = {"ph": "X", "cat": "kernel", "name": "ncclKernel", "ts": 3, "dur": 4}
@@ -166,6 +167,8 @@ def test_collective_metadata_of_host_and_device() -> None:
     assert table["slice"].tolist() == [1, 2]
     assert table["in_nelems"].tolist() == [1024, 1024]
     assert table["sequence"].tolist() == [5, 5]
+    splits = [columns.strings[code] for code in table["in_splits_code"]]
+    assert splits == ["[512, 512]"] * 2
     assert table["comms_id"].tolist() == [-3, -3], "64 bits without a sign"
     assert table["src_rank"].tolist() == [ABSENT, ABSENT]
     assert table["is_async"].tolist() == [1, 1]

@@ -169,3 +169,22 @@ def test_a_recording_without_experts() -> None:
     assert SPEC.missing(plain) is not None
     assert experts({"a": plain}, Selection()).tables["expert_layers"].frame.is_empty()
     assert SPEC.missing(PAIR["a"]) is None
+
+
+def test_where_the_tokens_of_a_rank_go() -> None:
+    view = view_of({"a": expert_parallel(0, [10, 40], splits=[7, 3], world=2)})
+    rows = view.tables["experts"].frame
+    assert rows.select("receiver", "group", "rank", "senders", "tokens").rows() == [
+        ("rank", "3", 0, 1, 14),
+        ("rank", "3", 1, 1, 6),
+    ]
+    assert rows["token_ratio"].to_list() == [1.4, 0.6]
+    assert view.answer is not None
+    assert view.answer.startswith("One rank is loaded. Of its own tokens rank 0 gets 1.40 × the")
+    both = view_of(
+        {
+            "a": expert_parallel(0, [10, 40], splits=[7, 3]),
+            "b": expert_parallel(1, [30, 40], splits=[1, 1]),
+        }
+    )
+    assert both.tables["experts"].frame["tokens"].to_list() == [16, 8]

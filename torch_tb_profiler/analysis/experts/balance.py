@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.experts.facts import expert_kernel_facts, expert_pass_facts
 from torch_tb_profiler.analysis.experts.sets import ExpertSets
+from torch_tb_profiler.analysis.experts.shares import expert_share_facts
 from torch_tb_profiler.analysis.experts.stages import TITLES, Stage
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import in_selection
@@ -44,6 +45,7 @@ class ExpertLoads(Struct, frozen=True, eq=False):
             ``token_source``, ``number`` (of the first in its step) and the times of
             :data:`~torch_tb_profiler.analysis.experts.facts.EXPERT_PASSES`.
         loose: Dispatch and combine of no pass, with the same columns.
+        shares: :data:`~torch_tb_profiler.analysis.experts.shares.EXPERT_SHARES` with ``worker``.
         kernels: :data:`~torch_tb_profiler.analysis.experts.facts.EXPERT_KERNELS` with ``worker``.
         uneven: Workers whose passes are not compared: they have another number of them in a step
             than most of their set.
@@ -55,6 +57,7 @@ class ExpertLoads(Struct, frozen=True, eq=False):
     step_ns: list[int]
     passes: pl.DataFrame
     loose: pl.DataFrame
+    shares: pl.DataFrame
     kernels: pl.DataFrame
     uneven: list[str]
 
@@ -104,6 +107,7 @@ def expert_loads(
         [int((window.end_ns - window.start_ns).sum()) for window in averaged],
         merged.with_columns(compared=~pl.col("worker").is_in(uneven)),
         passes.filter(pl.col("number") == 0),
+        _in_windows([expert_share_facts(trace) for trace in chosen], averaged),
         kernels,
         [workers[number] for number in uneven],
     )

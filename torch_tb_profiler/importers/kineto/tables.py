@@ -221,6 +221,8 @@ def collective_table(
         "group_code": text_codes(groups, strings),
         "group_description_code": text_codes(values("group_description"), strings),
         "group_ranks_code": text_codes(values("group_ranks"), strings),
+        "in_splits_code": text_codes(values("in_splits"), strings),
+        "out_splits_code": text_codes(values("out_splits"), strings),
         "is_async": flag_column(values("is_async")),
         **{name: integers(name) for name in counts},
     }

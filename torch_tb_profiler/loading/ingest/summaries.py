@@ -41,6 +41,7 @@ from torch_tb_profiler.analysis.experts.facts import (
     expert_kernel_facts,
     expert_pass_facts,
 )
+from torch_tb_profiler.analysis.experts.shares import EXPERT_SHARES, expert_share_facts
 from torch_tb_profiler.analysis.job_roles.evidence import ROLE_EVIDENCE, role_evidence
 from torch_tb_profiler.analysis.kernels.durations import (
     CLOCKS,
@@ -78,6 +79,7 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "location": (LOCATION, rank_location),
     "expert_passes": (EXPERT_PASSES, expert_pass_facts),
     "expert_kernels": (EXPERT_KERNELS, expert_kernel_facts),
+    "expert_shares": (EXPERT_SHARES, expert_share_facts),
     "role_evidence": (pl.Schema(ROLE_EVIDENCE), role_evidence),
     "rank_phases": (RANK_PHASES, rank_phases),
     "device_use": (DEVICE_USE, device_use),

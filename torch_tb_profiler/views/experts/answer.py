@@ -30,7 +30,7 @@ def _balance(view: View) -> str | None:
     if worst is None:
         if not layers.height:
             return None
-        return "One rank is loaded, so the balance of experts is unknown."
+        return _sent(rows_of(view, "experts"))
     imbalance = worst["token_imbalance"] if by_tokens else worst["time_imbalance"]
     what = "tokens" if by_tokens else "time of expert products"
     if imbalance <= BALANCED:
@@ -44,6 +44,17 @@ def _balance(view: View) -> str | None:
     cost = value_of(view, "imbalance_cost_pct")
     price = f". Waiting costs an estimated {percent_text(cost)} of the step" if cost else ""
     return f"Experts are out of balance: {text}{price}."
+
+
+def _sent(shares: pl.DataFrame) -> str:
+    """What one rank alone knows: to whom it sends its tokens."""
+    row = top_row(shares, "token_ratio", pl.col("receiver") == "rank")
+    if row is None:
+        return "One rank is loaded, so the balance of experts is unknown."
+    return (
+        f"One rank is loaded. Of its own tokens rank {row['rank']} gets {row['token_ratio']:.2f} × "
+        "the mean."
+    )
 
 
 def _steady(ranks: pl.DataFrame, load: str) -> str | None:

@@ -217,24 +217,51 @@ RANKS = TableSpec(
 
 EXPERTS = TableSpec(
     "experts",
-    "Experts",
-    "One row per expert whose tokens are recorded: as lists of sizes in the inputs of grouped "
-    "products, or in ranges around single experts.",
+    "Where tokens go",
+    "One row per rank that dispatches send tokens to, as the sizes of their parts say (torch "
+    "records those of the first 30 ranks of a group), or per expert of a rank, where the inputs of "
+    "grouped products list how many rows each has.",
     (
-        WORKER,
-        Column("expert", "Expert", "integer", None, "Its number, as recorded: on one rank from 0."),
-        Column("tokens", "Tokens", "number", "count", "Tokens that it computes per step."),
+        Column(
+            "receiver",
+            "Receiver",
+            "string",
+            None,
+            "rank: a rank that tokens are sent to. expert: an expert of a rank.",
+        ),
+        Column(
+            "group",
+            "Group",
+            "string",
+            None,
+            "Process group of the dispatches; of experts empty.",
+            hidden=True,
+        ),
+        Column(
+            "rank", "Rank", "integer", None, "The rank; of a receiver from the group's members."
+        ),
+        Column(
+            "expert", "Expert", "integer", None, "Number of the expert among those of its rank."
+        ),
+        Column(
+            "senders",
+            "Senders",
+            "integer",
+            "count",
+            "Loaded ranks that send to it: tokens from others are not counted.",
+        ),
+        Column("tokens", "Tokens", "number", "count", "Tokens per step, over all passes."),
         Column(
             "token_ratio",
             "Tokens / Mean",
             "number",
             "ratio",
-            "Its tokens divided by the mean of the experts.",
+            "Divided by the mean of the ranks of the group, or of the experts of the rank.",
         ),
-        Column("layers", "Layers", "integer", "count", "Layers in which it has tokens."),
     ),
-    sort="-tokens",
-    when_empty="The recording does not say how many tokens each expert gets.",
+    sort="-token_ratio",
+    when_empty="The recording does not say how many tokens each rank or expert gets: neither sizes "
+    "of the parts of dispatches nor lists of sizes of grouped products.",
 )
 
 KERNELS = TableSpec(

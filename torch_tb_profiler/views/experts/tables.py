@@ -8,9 +8,10 @@ import polars as pl
 
 from torch_tb_profiler.analysis.communication.metadata import own_rank
 from torch_tb_profiler.analysis.experts.balance import PASS, ExpertLoads, pass_costs, rank_waits
+from torch_tb_profiler.analysis.experts.shares import RANK
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.experts.columns import KERNELS, LAYERS, LOADS, RANKS
+from torch_tb_profiler.views.experts.columns import EXPERTS, KERNELS, LAYERS, LOADS, RANKS
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -166,6 +167,41 @@ def loads_table(loads: ExpertLoads) -> Table:
         worker=_names(loads, "worker"), product_us=pl.col("product_ns") / NS_PER_US
     )
     return _filled(LOADS, rows)
+
+
+def experts_table(loads: ExpertLoads, traces: Mapping[str, Trace]) -> Table:
+    """One row per rank that tokens are sent to, and per expert whose tokens are listed."""
+    steps = pl.Series(loads.steps, dtype=pl.Int64)
+    ranks = pl.Series([own_rank(traces[name]) for name in loads.workers], dtype=pl.Int64)
+    is_rank = pl.col("kind") == RANK
+    shares = loads.shares.with_columns(
+        tokens=pl.col("tokens") / steps.gather(loads.shares["worker"]),
+        own=ranks.gather(loads.shares["worker"]),
+        # An expert belongs to its rank; a receiver to the group of those that send to it.
+        owner=pl.when(is_rank).then(None).otherwise(pl.col("worker")),
+    )
+    keys = ["kind", "group_key", "owner"]
+    members = pl.col("group_key").str.extract(r"\|\[([\d,]*)").str.split(",")
+    rows = (
+        shares.group_by(*keys, "number", maintain_order=True)
+        .agg(
+            pl.col("tokens").sum(),
+            pl.col("worker").n_unique().cast(pl.Int64).alias("senders"),
+            pl.col("own").first(),
+        )
+        .with_columns(
+            receiver=pl.col("kind"),
+            group=pl.col("group_key").str.extract(r"^([^|]*)\|"),
+            rank=pl.when(is_rank)
+            .then(members.list.get(pl.col("number"), null_on_oob=True).cast(pl.Int64, strict=False))
+            .otherwise("own"),
+            expert=pl.when(~is_rank).then("number"),
+            senders=pl.when(is_rank).then("senders"),
+            token_ratio=_to_mean("tokens", *keys),
+        )
+        .sort("token_ratio", descending=True, nulls_last=True, maintain_order=True)
+    )
+    return _filled(EXPERTS, rows)
 
 
 def kernels_table(loads: ExpertLoads) -> Table:

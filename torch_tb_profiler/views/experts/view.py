@@ -20,6 +20,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.experts.answer import answer
 from torch_tb_profiler.views.experts.columns import (
+    EXPERTS,
     KERNELS,
     LAYERS,
     LOADS,
@@ -30,6 +31,7 @@ from torch_tb_profiler.views.experts.columns import (
 )
 from torch_tb_profiler.views.experts.notes import expert_notes
 from torch_tb_profiler.views.experts.tables import (
+    experts_table,
     kernels_table,
     layers_table,
     loads_table,
@@ -58,6 +60,7 @@ def experts(traces: Mapping[str, Trace], selection: Selection) -> View:
     tables = (
         layers_table(loads),
         ranks_table(loads, traces),
+        experts_table(loads, traces),
         kernels_table(loads),
         loads_table(loads),
     )
@@ -187,7 +190,7 @@ SPEC = ViewSpec(
     title="Distributed: Experts",
     help="Are the experts balanced, and is their dispatch and combine hidden?",
     scope="run",
-    tables=(LAYERS, RANKS, KERNELS, LOADS),
+    tables=(LAYERS, RANKS, EXPERTS, KERNELS, LOADS),
     function=experts,
     missing=_missing,
     reads_summaries=True,

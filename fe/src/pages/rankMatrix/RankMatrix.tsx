@@ -28,6 +28,8 @@ interface Props {
   readonly fileName: string;
   /** Beside the title: a choice of the measure. */
   readonly extra?: ReactNode;
+  /** How the cells stand, where they are of more than their rank. */
+  readonly arranged?: Arrangement;
   /** Why values are missing. */
   readonly nullReason?: string | undefined;
   readonly onOpen: (worker: string) => void;
@@ -42,8 +44,8 @@ const PICTURE_WIDTH_PX = 960;
 /** Until the width is known. */
 const DEFAULT_WIDTH_PX = 600;
 
-export function RankMatrix({ title, help, ranks, measure, fileName, extra, nullReason, onOpen }: Props) {
-  const choices = useMemo(() => arrangements(ranks), [ranks]);
+export function RankMatrix({ title, help, ranks, measure, fileName, extra, arranged, nullReason, onOpen }: Props) {
+  const choices = useMemo(() => (arranged === undefined ? arrangements(ranks) : [arranged]), [ranks, arranged]);
   const [chosen, setChosen] = useState<string | null>(null);
   const arrangement = choices.find(({ id }) => id === chosen) ?? choices[0];
   if (arrangement === undefined || ranks.length === 0) return null;
@@ -53,7 +55,7 @@ export function RankMatrix({ title, help, ranks, measure, fileName, extra, nullR
       <header>
         <h2 title={help}>{title}</h2>
         {extra}
-        <Segmented label="Arranged by" values={choices.map(({ id }) => id)} value={arrangement.id} onPick={setChosen} title={(id) => `By ${(choices.find((each) => each.id === id)?.title ?? id).toLowerCase()}`} />
+        {arranged === undefined && <Segmented label="Arranged by" values={choices.map(({ id }) => id)} value={arrangement.id} onPick={setChosen} title={(id) => `By ${(choices.find((each) => each.id === id)?.title ?? id).toLowerCase()}`} />}
         <span style={{ flex: 1 }} />
         <SaveMenu
           fileName={fileName}
@@ -134,7 +136,7 @@ function Stage({ title, ranks, measure, arrangement, nullReason, onOpen }: Stage
           ref={canvas}
           role="application"
           tabIndex={0}
-          aria-label={`${title}: ${measure.title} of ${ranks.length} ranks. Arrow keys choose a rank, Enter opens it. The table below has every value.`}
+          aria-label={`${title}: ${measure.title} of ${ranks.length} ${arrangement.id === "given" ? "cells" : "ranks"}. Arrow keys choose a rank, Enter opens it. The table below has every value.`}
           onPointerMove={(event) => setHovered(cellOf(event))}
           onPointerLeave={() => setHovered(-1)}
           onClick={(event) => open(cellOf(event))}

@@ -33,7 +33,8 @@ export interface MatrixAxis {
 }
 
 export interface Arrangement {
-  readonly id: "strategy" | "node" | "order";
+  /** `given`: of whoever shows the matrix. */
+  readonly id: "strategy" | "node" | "order" | "given";
   readonly title: string;
   readonly rows: MatrixAxis;
   readonly columns: MatrixAxis;
