@@ -30,8 +30,8 @@ from figures import Figure, add_options, tell
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.api import open_trace
-from torch_tb_profiler.importers.snapshot.machine import PickleMachine
-from torch_tb_profiler.importers.snapshot.window import StreamWindow
+from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
+from torch_tb_profiler.importers.snapshot.machine import SnapshotMachine
 from torch_tb_profiler.loading.processes.memory_release import retain_buffers
 from torch_tb_profiler.views.snapshot.view import snapshot
 
@@ -238,7 +238,7 @@ def check(path: Path) -> None:
 
     with path.open("rb") as file:
         expected = pickle.load(file)["device_traces"][0]
-    machine = PickleMachine(StreamWindow(iter([path.read_bytes()])))
+    machine = SnapshotMachine(StreamWindow(iter([path.read_bytes()])))
     machine.run()
     entries, stacks = machine.entries.finish(), machine.entries.stacks
     assert entries.size.tolist() == [entry["size"] for entry in expected]

@@ -45,6 +45,7 @@ SAMPLES: dict[str, str] = {
     "MindSpore files": "mindspore_r1/profiler",
     "execution trace": "tests/data/execution/et_rank0.json.gz",
     "memory snapshot": "memsnap_ascend/snapshot_expandable.pkl",
+    "flight recorder": "tests/data/hangs/sleep/fr_trace_rank_0",
 }
 """Format → the sample that stands for it, in the corpus or in the repository."""
 

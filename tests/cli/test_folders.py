@@ -39,12 +39,12 @@ def test_a_folder_is_reported_with_every_trace_in_it(run: Run, folder: Path) -> 
 
 
 def test_a_folder_of_other_files_says_what_they_are(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "fr.json").write_text('{"entries": [{"collective_seq_id": 1}]}')
+    (tmp_path / "cell.json").write_text('{"nbformat": 4}')
     (tmp_path / "config.json").write_text("{}")
     done = run("report", tmp_path)
     assert done.code == 3
     assert "holds no trace" in done.err
-    assert "fr.json is a dump of the flight recorder" in done.err
+    assert "cell.json is a Jupyter notebook" in done.err
 
 
 def test_a_file_of_any_name_is_reported_when_it_is_named(run: Run, folder: Path) -> None:

@@ -96,12 +96,12 @@ def test_links_to_very_many_folders_end(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_is_left_out_is_listed_with_its_reason(tmp_path: Path) -> None:
     write(tmp_path / "w.pt.trace.json")
     write(tmp_path / "config.json", "{}")
-    write(tmp_path / "fr.json", '{"entries": [{"collective_seq_id": 1}], "version": "2.4"}')
+    write(tmp_path / "snapshot.json", '{"segments": [], "blocks": []}')
     (tmp_path / "dangling.json").symlink_to(tmp_path / "nowhere.json")
     listed = found(tmp_path, follows_links=False).skipped.listed
     assert [(one.name, one.reason, one.can_open) for one in listed] == [
         ("dangling.json", "unreadable", False),
-        ("fr.json", "flight_recorder", True),
+        ("snapshot.json", "memory_snapshot", True),
         ("config.json", "not_a_trace", True),
     ]
 

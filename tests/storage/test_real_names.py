@@ -112,5 +112,4 @@ def test_all_files_of_the_corpus_are_classified(corpus: Path) -> None:
     assert not [name for name in left_out if "trace.json" in name or "timeline_display" in name]
     told = {one.name.rpartition("/")[2]: one.reason for one in found.skipped.listed}
     assert told["fsdp2_et_rank0.json.gz"] == "companion"
-    assert told["fr_trace_json_rank_0.json"] == "flight_recorder"
     assert told["mem.json.gz"] == told["mem.raw.json.gz"] == "memory_timeline"

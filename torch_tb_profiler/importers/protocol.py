@@ -158,6 +158,7 @@ class Importer(Struct, frozen=True):
         files: Name patterns of its files.
         folders: Name patterns of folders that are one trace each.
         endings: Endings of files that may be traces, whatever the rest of their name.
+        unended: Names without such an ending of files that may be traces: their rank is at the end.
         detect: Classifies a file with one of these endings, by its first unpacked bytes, once
             ``sniff`` has accepted it; None where ``sniff`` is enough.
         replaces: Pairs of endings: a file with the first ending replaces its neighbour of the same
@@ -185,6 +186,7 @@ class Importer(Struct, frozen=True):
     files: tuple[NamePattern, ...] = ()
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
+    unended: re.Pattern[str] | None = None
     detect: DetectFormat | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     accompanying: re.Pattern[str] | None = None
@@ -194,6 +196,11 @@ class Importer(Struct, frozen=True):
     cuts_parts: bool = False
     argument_lister: str | None = None
     joins_traces: bool = False
+
+    def may_be_named(self, base_name: str) -> bool:
+        """Whether a file with this name is inspected."""
+        is_unended = self.unended is not None and self.unended.fullmatch(base_name) is not None
+        return is_unended or base_name.endswith(self.endings)
 
     def read(self, source: AnySource, reading: Reading) -> EventColumns:
         """Read the trace in ``source``.

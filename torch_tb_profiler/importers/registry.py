@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.importers import (
     ascend,
     execution,
+    flight_recorder,
     kineto,
     mindspore,
     nsys,
@@ -51,6 +52,7 @@ FORMATS: tuple[Importer, ...] = (
     rocprof.FORMAT,
     rocprof.CHROME_FORMAT,
     execution.FORMAT,
+    flight_recorder.FORMAT,
     kineto.FORMAT,
     nsys.FORMAT,
     nsys.REPORT_FORMAT,
@@ -69,6 +71,7 @@ def trace_names() -> TraceNames:
         files=_patterns("files"),
         folders=_patterns("folders"),
         endings=tuple(ending for each in FORMATS for ending in each.endings),
+        unended=tuple(each.unended for each in FORMATS if each.unended is not None),
         members=_patterns("members"),
         replaces=tuple(pair for each in FORMATS for pair in each.replaces),
         accompanying=tuple(
@@ -98,7 +101,7 @@ def detect_format(head: bytes, base_name: str, is_whole: bool) -> FormatDetectio
         is_whole: Whether ``head`` is the whole file.
     """
     for importer in FORMATS:
-        if base_name.endswith(importer.endings) and importer.sniff(head, base_name):
+        if importer.may_be_named(base_name) and importer.sniff(head, base_name):
             detection = (
                 importer.detect(head, base_name, is_whole)
                 if importer.detect

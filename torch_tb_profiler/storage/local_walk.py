@@ -164,7 +164,7 @@ class LocalWalk(Struct):
         name = self._trace_folder(entry) if is_folder else self.names.parse_file(base_name)
         member_name = None if is_folder or name is not None else self.names.parse_member(base_name)
         is_known = name is not None or member_name is not None
-        if not is_known and (is_folder or not base_name.endswith(self.names.endings)):
+        if not is_known and (is_folder or not self.names.is_inspected(base_name)):
             if entry.is_symlink() and os.path.isdir(entry.path):
                 self._leads_out(entry, label, root, is_reported=True)
             return None

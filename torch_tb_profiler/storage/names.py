@@ -91,6 +91,7 @@ class TraceNames(Struct, frozen=True):
         files: Names of files.
         folders: Names of folders that are one trace each.
         endings: Endings of files that may be traces, whatever else their names are.
+        unended: Names of files without such an ending that may be traces.
         members: Names of files of one folder that form one trace per worker.
         replaces: (ending, ending of a companion) of files with one stem that are one recording.
         accompanying: (format, names) of files that are joined to the trace of their rank.
@@ -99,9 +100,16 @@ class TraceNames(Struct, frozen=True):
     files: tuple[NamePattern, ...]
     folders: tuple[NamePattern, ...] = ()
     endings: tuple[str, ...] = ()
+    unended: tuple[re.Pattern[str], ...] = ()
     members: tuple[NamePattern, ...] = ()
     replaces: tuple[tuple[str, str], ...] = ()
     accompanying: tuple[tuple[str, re.Pattern[str]], ...] = ()
+
+    def is_inspected(self, base_name: str) -> bool:
+        """Whether a file with this name may be a trace by its content."""
+        return base_name.endswith(self.endings) or any(
+            pattern.fullmatch(base_name) for pattern in self.unended
+        )
 
     def parse_file(self, base_name: str) -> TraceName | None:
         """Worker and stamp of a file's name; None if it is not the name of a trace."""

@@ -133,7 +133,7 @@ def classify_objects(
             yield MemberFile(folder, trace_folder, remote_state(info), base_name, member_name)
         elif name is not None:
             yield NamedTrace(folder, location, remote_state(info), name)
-        elif base_name.endswith(names.endings):
+        elif names.is_inspected(base_name):
             yield UnnamedFile(folder, Candidate(relative, location, remote_state(info)))
     for relative, states in folders.items():
         folder, _, base_name = relative.rpartition("/")

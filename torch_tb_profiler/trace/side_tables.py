@@ -11,6 +11,7 @@ from __future__ import annotations
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.trace.flight_tables import FLIGHT_SCHEMAS, FLIGHT_TITLES
 from torch_tb_profiler.trace.snapshot_tables import SNAPSHOT_SCHEMAS
 
 SNAPSHOT_ACTIONS = (
@@ -292,6 +293,7 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
         }
     ),
     **SNAPSHOT_SCHEMAS,
+    **FLIGHT_SCHEMAS,
     "report_views": pl.Schema({"view": pl.String, "answer": pl.String}),  # JSON
 }
 """Name of a side table → its columns."""
@@ -328,6 +330,7 @@ SIDE_TITLES: dict[str, str] = {
     "snapshot_settings": "settings of the allocator",
     "execution_tensors": "tensors of operators",
     "snapshot_join": "clock of a memory snapshot",
+    **FLIGHT_TITLES,
     "report_views": "views of a report",
 }
 """Name of a side table → its content, for people."""

@@ -38,6 +38,7 @@ VIEW_NAMES = (
     "strategy",
     "experts",
     "roles",
+    "hang",
     "efficiency",
     "resources",
     "compare",

@@ -1024,6 +1024,19 @@ export const VIEWS = {
       "generations": ["generation", "workers", "start_us", "duration_us", "first_us", "median_us", "tail_us", "tail_pct", "idle_us", "last_worker"],
     },
   },
+  "hang": {
+    title: "Distributed: Hang",
+    scope: "run",
+    groupBys: [],
+    parameters: [],
+    tables: {
+      "hang_groups": ["group", "backend", "members", "ranks", "last_completed", "sequence", "operation", "problem", "is_root", "waiting_ranks", "blocking_ranks", "no_dump_ranks", "held_by", "waited_us"],
+      "hang_ranks": ["rank", "group", "sequence", "operation", "state", "fits", "waited_us", "location", "last_call", "stack"],
+      "hang_collectives": ["group", "sequence", "is_hang", "state", "operation", "input_sizes", "output_sizes", "types", "count", "ranks", "location"],
+      "batch_transfers": ["group", "batch", "rank", "peer", "operation", "state", "problem", "sizes", "peer_sizes", "waited_us", "location"],
+      "hang_dumps": ["rank", "file", "version", "library", "calls", "is_overwritten", "is_cut"],
+    },
+  },
   "efficiency": {
     title: "Efficiency",
     scope: "trace",
@@ -2876,6 +2889,74 @@ export interface RolesGenerationsRow {
   last_worker: string | null;
 }
 
+export interface HangHangGroupsRow {
+  group: string | null;
+  backend: string | null;
+  members: number | null;
+  ranks: string | null;
+  last_completed: number | null;
+  sequence: number | null;
+  operation: string | null;
+  problem: string | null;
+  is_root: boolean | null;
+  waiting_ranks: string | null;
+  blocking_ranks: string | null;
+  no_dump_ranks: string | null;
+  held_by: string | null;
+  waited_us: number | null;
+}
+
+export interface HangHangRanksRow {
+  rank: number | null;
+  group: string | null;
+  sequence: number | null;
+  operation: string | null;
+  state: string | null;
+  fits: boolean | null;
+  waited_us: number | null;
+  location: string | null;
+  last_call: string | null;
+  stack: string | null;
+}
+
+export interface HangHangCollectivesRow {
+  group: string | null;
+  sequence: number | null;
+  is_hang: boolean | null;
+  state: string | null;
+  operation: string | null;
+  input_sizes: string | null;
+  output_sizes: string | null;
+  types: string | null;
+  count: number | null;
+  ranks: string | null;
+  location: string | null;
+}
+
+export interface HangBatchTransfersRow {
+  group: string | null;
+  batch: number | null;
+  rank: number | null;
+  peer: number | null;
+  operation: string | null;
+  state: string | null;
+  problem: string | null;
+  sizes: string | null;
+  peer_sizes: string | null;
+  waited_us: number | null;
+  location: string | null;
+}
+
+export interface HangHangDumpsRow {
+  rank: number | null;
+  file: string | null;
+  version: string | null;
+  library: string | null;
+  calls: number | null;
+  is_overwritten: boolean | null;
+  is_cut: boolean | null;
+}
+
 export interface EfficiencyOperatorsRow {
   name: string | null;
   input_shape: string | null;
@@ -3524,6 +3605,13 @@ export interface Rows {
     "roles": RolesRolesRow;
     "role_periods": RolesRolePeriodsRow;
     "generations": RolesGenerationsRow;
+  };
+  "hang": {
+    "hang_groups": HangHangGroupsRow;
+    "hang_ranks": HangHangRanksRow;
+    "hang_collectives": HangHangCollectivesRow;
+    "batch_transfers": HangBatchTransfersRow;
+    "hang_dumps": HangHangDumpsRow;
   };
   "efficiency": {
     "operators": EfficiencyOperatorsRow;

@@ -119,6 +119,7 @@ const PAGES: readonly Page[] = [
       whole("strategy", "Strategy"),
       whole("experts", "Experts"),
       whole("roles", "Roles"),
+      whole("hang", "Hang"),
     ],
   },
   {

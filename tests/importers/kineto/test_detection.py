@@ -58,8 +58,6 @@ def test_traces(content: Any) -> None:
         ([{"instruction": "add", "ph": 7.1, "ts": 1}], "not_a_trace"),
         ([{"ph": "acid", "name": "x"}], "not_a_trace"),
         (["ph", "ts"], "not_a_trace"),
-        ({"version": "2.10", "pg_config": {}, "comm_lib_version": ""}, "flight_recorder"),
-        ({"entries": [{"collective_seq_id": 1}], "version": "2.4"}, "flight_recorder"),
         ({"segments": [{"blocks": []}], "device_traces": []}, "memory_snapshot"),
         ([[1795226172591309, 1795226172591309], [[0, 1]]], "memory_timeline"),
         ([[-1, 1, 864, 0], [-1, 1, 32, 0]], "memory_timeline"),
@@ -81,10 +79,6 @@ def test_other_files_are_named(content: Any, reason: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            {"entries": [{"collective_seq_id": 1}], "version": "2.4"},
-            "a dump of the flight recorder",
-        ),
         ({"nodes": [{"id": 1, "callFrame": {}}]}, "a CPU profile of a JavaScript program"),
         ({"images": []}, "JSON but not a profiler trace"),
     ],

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated
-from torch_tb_profiler.importers.snapshot import machine as machine_module
-from torch_tb_profiler.importers.snapshot import window as window_module
+from torch_tb_profiler.importers.plain_pickle import machine as machine_module
+from torch_tb_profiler.importers.plain_pickle import window as window_module
+from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
 from torch_tb_profiler.importers.snapshot.entries import Entries, EntryStore
-from torch_tb_profiler.importers.snapshot.machine import PickleMachine
-from torch_tb_profiler.importers.snapshot.window import StreamWindow
+from torch_tb_profiler.importers.snapshot.machine import SnapshotMachine
 from torch_tb_profiler.trace.columns import ABSENT
 from torch_tb_profiler.trace.side_tables import SNAPSHOT_ACTIONS
 
 
 def read(data: bytes) -> tuple[list[list[dict[str, Any]]], int]:
     """The entries of every device as dicts again, and how many were decoded in bulk."""
-    machine = PickleMachine(StreamWindow(data[at : at + 999] for at in range(0, len(data), 999)))
+    machine = SnapshotMachine(StreamWindow(data[at : at + 999] for at in range(0, len(data), 999)))
     whole = machine.run()
     store = machine.entries
     entries = store.finish()

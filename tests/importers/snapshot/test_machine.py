@@ -24,14 +24,14 @@ from hypothesis import strategies as st
 from tests.helpers.examples import examples
 from tests.helpers.snapshots import simulated
 from torch_tb_profiler.budget import LIMITS_VARIABLE, Budget
-from torch_tb_profiler.importers.snapshot.errors import (
+from torch_tb_profiler.importers.plain_pickle.errors import (
     HostilePickleError,
     PickleError,
     TooManyValuesError,
     TruncatedPickleError,
 )
-from torch_tb_profiler.importers.snapshot.machine import PickleMachine
-from torch_tb_profiler.importers.snapshot.window import StreamWindow
+from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
+from torch_tb_profiler.importers.snapshot.machine import SnapshotMachine
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False)
@@ -53,7 +53,7 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def read(data: bytes, size: int = 1 << 20) -> Any:
-    return PickleMachine(StreamWindow(pieces(data, size))).run()
+    return SnapshotMachine(StreamWindow(pieces(data, size))).run()
 
 
 @examples(60)
@@ -141,7 +141,7 @@ def test_values_are_bounded_and_no_opcode_is_for_free(
 ) -> None:
     monkeypatch.setenv(LIMITS_VARIABLE, "objects=1000")
     data = b"\x80\x04]" + bomb * 5000 + b"."
-    machine = PickleMachine(StreamWindow(pieces(data, 1 << 20)), budget=lambda: Budget(0, 0))
+    machine = SnapshotMachine(StreamWindow(pieces(data, 1 << 20)), budget=lambda: Budget(0, 0))
     with pytest.raises(TooManyValuesError):
         machine.run()
 
@@ -174,7 +174,7 @@ def test_a_truncated_stream_has_a_partial_value() -> None:
     data = pickle.dumps(snapshot, 4)
     counts = []
     for end in range(20, len(data) - 1, 61):
-        reader = PickleMachine(StreamWindow(iter([data[:end]])))
+        reader = SnapshotMachine(StreamWindow(iter([data[:end]])))
         with pytest.raises(TruncatedPickleError):
             reader.run()
         whole = reader.partial_value()

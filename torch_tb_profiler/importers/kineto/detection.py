@@ -62,14 +62,6 @@ OVERLAY = OtherFile(
 
 OTHER_FILES: tuple[OtherFile, ...] = (
     OtherFile(
-        "flight_recorder",
-        "is a dump of the flight recorder of torch.distributed, not of the profiler.",
-        marks=(
-            re.compile(rb'"(?:entries|pg_config|pg_status)"\s*:'),
-            re.compile(rb'"(?:collective_seq_id|comm_lib_version|nccl_version|nccl_comm_state)"'),
-        ),
-    ),
-    OtherFile(
         "memory_snapshot",
         "is a snapshot of the CUDA allocator, not a trace.",
         marks=(re.compile(rb'"(?:segments|device_traces)"\s*:\s*\['), re.compile(rb'"blocks"')),

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from torch_tb_profiler.importers.snapshot import opcodes as op
+from torch_tb_profiler.importers.plain_pickle import opcodes as op
 from torch_tb_profiler.importers.snapshot.frame_lists import MASKS, NO_LIST, FrameLists, Words
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 

@@ -10,20 +10,20 @@ import polars as pl
 
 from torch_tb_profiler.budget import Budget
 from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
-from torch_tb_profiler.importers.protocol import Reading
-from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
-from torch_tb_profiler.importers.snapshot.errors import (
+from torch_tb_profiler.importers.plain_pickle.errors import (
     HostilePickleError,
     PickleError,
     TooManyValuesError,
     TruncatedPickleError,
 )
+from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
+from torch_tb_profiler.importers.protocol import Reading
+from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
 from torch_tb_profiler.importers.snapshot.events import DeviceEvents, events_of, memory_table
-from torch_tb_profiler.importers.snapshot.machine import PickleMachine
+from torch_tb_profiler.importers.snapshot.machine import SnapshotMachine
 from torch_tb_profiler.importers.snapshot.metadata import MAX_TEXTS
 from torch_tb_profiler.importers.snapshot.segments import MAX_DEVICE, segment_rows
 from torch_tb_profiler.importers.snapshot.tables import settings_frame, stacks_frame
-from torch_tb_profiler.importers.snapshot.window import StreamWindow
 from torch_tb_profiler.importers.source import AnySource, Source
 from torch_tb_profiler.trace.columns import TABLE_COLUMNS, EventColumns, Track, empty_table
 from torch_tb_profiler.trace.info import Capability, NotRecorded, TraceInfo
@@ -61,7 +61,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     assert isinstance(source, Source), "a snapshot is a file"
     with closing(source.unpacked()) as chunks:
         window = StreamWindow(chunks)
-        machine = PickleMachine(
+        machine = SnapshotMachine(
             window,
             lambda: reading.progress(source.taken_bytes),
             lambda: source.budget,
@@ -113,7 +113,7 @@ def _snapshot_of(whole: Any, name: str) -> dict[str, Any]:
     )
 
 
-def _columns(snapshot: dict[str, Any], machine: PickleMachine, budget: Budget) -> EventColumns:
+def _columns(snapshot: dict[str, Any], machine: SnapshotMachine, budget: Budget) -> EventColumns:
     entries = machine.entries.finish()
     stacks = machine.entries.stacks
     rows = segment_rows(_list(snapshot, "segments"), stacks)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from torch_tb_profiler.budget import LIMITS
-from torch_tb_profiler.importers.snapshot.opcodes import LONG_BINGET
+from torch_tb_profiler.importers.plain_pickle.opcodes import LONG_BINGET
 from torch_tb_profiler.trace.columns import Int64
 
 MAX_FRAMES = 512

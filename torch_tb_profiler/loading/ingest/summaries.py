@@ -65,6 +65,7 @@ from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
+from torch_tb_profiler.trace.flight_tables import FLIGHT_SCHEMAS
 from torch_tb_profiler.trace.info import TraceInfo
 from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
@@ -94,7 +95,7 @@ _FRAMES = {
     "records": pl.Schema(RECORDS),
     **{name: schema for name, (schema, _) in _FACTS.items()},
 }
-_SIDE = ("recorded_collectives", "links", "cluster_steps")
+_SIDE = ("recorded_collectives", "links", "cluster_steps", *FLIGHT_SCHEMAS)
 """The side tables of a summary."""
 _WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` in a summary."""

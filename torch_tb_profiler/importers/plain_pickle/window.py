@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from torch_tb_profiler.importers.snapshot.opcodes import FRAME
+from torch_tb_profiler.importers.plain_pickle.opcodes import FRAME
 
 STEP_BYTES = 16 << 20
 """Size of the window after the current offset, if the stream has as much."""

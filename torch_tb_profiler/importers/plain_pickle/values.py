@@ -6,8 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from torch_tb_profiler.importers.snapshot import opcodes as op
-from torch_tb_profiler.importers.snapshot.errors import HostilePickleError
+from torch_tb_profiler.importers.plain_pickle import opcodes as op
+from torch_tb_profiler.importers.plain_pickle.errors import HostilePickleError
 
 MARGIN_BYTES = 1 << 20
 """Bytes available after an opcode that is executed, or the rest of the stream."""

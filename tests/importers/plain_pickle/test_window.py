@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.snapshots import simulated
-from torch_tb_profiler.importers.snapshot.window import StreamWindow, unframed
+from torch_tb_profiler.importers.plain_pickle.window import StreamWindow, unframed
 
 
 def without_frames(data: bytes) -> bytes:

@@ -16,4 +16,4 @@ class HostilePickleError(PickleError):
 
 
 class TooManyValuesError(PickleError):
-    """The pickle holds more values than any snapshot of its size."""
+    """The pickle holds more values than any recording of its size."""

@@ -1,0 +1,157 @@
+"""The collectives in which ranks wait, and whom they wait for.
+
+Definitions: ``docs/views-hang.md#kinds-of-hangs``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
+
+from torch_tb_profiler.analysis.hang.dumps import COMPLETED, SCHEDULED, STARTED, FlightDumps
+from torch_tb_profiler.analysis.hang.progress import GroupProgress
+
+HangKind = Literal[
+    "mismatch", "not_entered", "not_started", "no_counterpart", "transfer_differs", "no_dump",
+    "not_completed", "queued",
+]  # fmt: skip
+"""What keeps ranks waiting, the most telling first:
+
+* ``mismatch``: ranks called another operation, or the same with other sizes or types;
+* ``not_entered``: members never called it;
+* ``not_started``: members called it, and their devices have not begun;
+* ``no_counterpart``: a send without a receive, or the other way round;
+* ``transfer_differs``: a send and its receive have other sizes or types;
+* ``no_dump``: all members with a dump are in it; those without one may be missing;
+* ``not_completed``: all members are in it, and it does not end;
+* ``queued``: all members called it, and no device has begun: it waits for other work.
+"""
+
+ORDER: tuple[HangKind, ...] = (
+    "mismatch", "not_entered", "no_counterpart", "transfer_differs", "not_started", "no_dump",
+    "not_completed", "queued",
+)  # fmt: skip
+
+
+class HangProblem(Struct, frozen=True):
+    """A collective or transfer in which ranks wait.
+
+    Attributes:
+        channel: Number of the channel.
+        sequence: Its sequence number.
+        kind: What is wrong.
+        waiting: Ranks in it.
+        started: Those of them whose devices have begun.
+        missing: Members with a dump that did not enter it; of a transfer the other rank.
+        behind: Members that called it and whose devices have not begun, while others have.
+        odd: Members whose call does not fit that of most others; all where no call has a majority.
+        no_dump: Members without a dump.
+        completed: Members that have completed it, or left it with an error.
+        since_ns: When the first of those that wait called it.
+        call: The call of most ranks (row in ``FlightDumps.calls``).
+        is_transfer: Whether it is a transfer between two ranks.
+    """
+
+    channel: int
+    sequence: int
+    kind: HangKind = "not_completed"
+    waiting: tuple[int, ...] = ()
+    started: tuple[int, ...] = ()
+    missing: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
+    odd: tuple[int, ...] = ()
+    no_dump: tuple[int, ...] = ()
+    completed: tuple[int, ...] = ()
+    since_ns: int | None = None
+    call: int = -1
+    is_transfer: bool = False
+
+    @property
+    def blockers(self) -> tuple[int, ...]:
+        """The ranks that those in it wait for; none where the calls themselves do not fit."""
+        return () if self.kind == "mismatch" else self.missing or self.behind
+
+
+def first_pending(progress: GroupProgress) -> pl.DataFrame:
+    """The first collective of each channel that a member entered and did not complete: its rows of
+    ``GroupProgress.collectives``."""
+    pending = progress.collectives.filter(pl.col("pending") > 0)
+    return pending.unique("channel", keep="first", maintain_order=True)
+
+
+def collective_problems(dumps: FlightDumps, progress: GroupProgress) -> list[HangProblem]:
+    """The first collective of each channel in which ranks wait."""
+    first = first_pending(progress)
+    if first.is_empty():
+        return []
+    keys = ["channel", "sequence"]
+    rows = progress.calls.join(first.select(keys), on=keys).partition_by("channel", as_dict=True)
+    reached = progress.reached.join(first.select(keys), on="channel")
+    missing = (
+        reached.filter(pl.col("reached") < pl.col("sequence"))
+        .group_by("channel")
+        .agg(pl.col("rank").sort())
+    )
+    absent = dict(zip(missing["channel"].to_list(), missing["rank"].to_list(), strict=True))
+    starts = set(
+        dumps.entries.filter((pl.col("state") == STARTED) | pl.col("started_ns").is_not_null())[
+            "channel"
+        ].unique()
+    )
+    dumped = set(dumps.ranks)
+    problems = []
+    for number, sequence in first.select(keys).iter_rows():
+        problem = HangProblem(
+            channel=number,
+            sequence=sequence,
+            missing=tuple(absent.get(number, ())),
+            no_dump=tuple(r for r in dumps.channels.all[number].members if r not in dumped),
+        )
+        problems.append(_classified(problem, rows[number,].sort("rank"), number in starts))
+    return problems
+
+
+def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> HangProblem:
+    """The problem with its kind and the ranks that entered it.
+
+    Args:
+        problem: The collective, with the members that are not in it.
+        calls: Its rows of ``GroupProgress.calls``, by rank.
+        has_starts: Whether the back end records that devices begin.
+    """
+    state = dict(zip(calls["rank"].to_list(), calls["state"].to_list(), strict=True))
+    started = tuple(rank for rank, each in state.items() if each == STARTED)
+    scheduled = tuple(rank for rank, each in state.items() if each == SCHEDULED)
+    behind = scheduled if started else ()
+    variants = Counter(calls["compared"].to_list()).most_common()
+    common = variants[0][0]
+    has_majority = len(variants) == 1 or variants[0][1] > variants[1][1]
+    odd = calls.filter(pl.col("compared") != common)["rank"] if has_majority else calls["rank"]
+    kind: HangKind = "not_completed"
+    if len(variants) > 1:
+        kind = "mismatch"
+    elif problem.missing:
+        kind = "not_entered"
+    elif behind:
+        kind = "not_started"
+    elif problem.no_dump:
+        kind = "no_dump"
+    elif has_starts and not started:
+        kind = "queued"
+    waiting = calls.filter(pl.col("state") < COMPLETED)
+    since_ns = waiting["created_ns"].min()
+    return replace(
+        problem,
+        kind=kind,
+        waiting=tuple(waiting["rank"]),
+        started=started,
+        behind=behind,
+        odd=tuple(odd) if len(variants) > 1 else (),
+        completed=tuple(rank for rank, each in state.items() if each == COMPLETED),
+        since_ns=since_ns if isinstance(since_ns, int) else None,
+        call=calls.filter(pl.col("compared") == common)["call"][0],
+    )

@@ -1,0 +1,1 @@
+"""The view ``hang``: who holds whom up in a job that hangs, from flight-recorder dumps."""

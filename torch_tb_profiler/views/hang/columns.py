@@ -1,0 +1,204 @@
+"""The tables of the view ``hang``."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.views.schema import Column, TableSpec
+
+NO_STACK = "The dump has no call stacks, or the rank made no call that is in its dump."
+NO_TIME = "The dump has no time of the call."
+
+_GROUP = Column("group", "Group", "string", None, "Process group.")
+_SEQUENCE = Column(
+    "sequence",
+    "Number",
+    "integer",
+    None,
+    "Sequence number: torch counts the collectives of a group from 1.",
+)
+_OPERATION = Column(
+    "operation", "Call", "string", None, "Collective or transfer, with its back end."
+)
+_SINCE = Column(
+    "waited_us",
+    "Waited",
+    "number",
+    "us",
+    "From the call until the dumps were written; at least, where that time is unknown.",
+    null_reason=NO_TIME,
+)
+_LOCATION = Column(
+    "location",
+    "Called At",
+    "string",
+    None,
+    "Innermost frame of the call that is not of torch.",
+    null_reason=NO_STACK,
+)
+
+HANG_GROUPS = TableSpec(
+    "hang_groups",
+    "Groups",
+    "One row per process group and back end: how far its members came together, and what they wait "
+    "in.",
+    (
+        _GROUP,
+        Column(
+            "backend", "Back End", "string", None, "Communication library, as its calls name it."
+        ),
+        Column("members", "Members", "integer", "count", "Ranks of the group, as far as known."),
+        Column("ranks", "Ranks", "string", None, "Its members."),
+        Column(
+            "last_completed",
+            "Last Completed",
+            "integer",
+            None,
+            "Sequence number of the last collective that every member with a dump completed.",
+            null_reason="No collective is known to be completed by every member.",
+        ),
+        Column(
+            "sequence",
+            "Hangs In",
+            "integer",
+            None,
+            "Sequence number of the first collective that a member entered and did not complete.",
+            null_reason="No member waits in a collective of the group.",
+        ),
+        _OPERATION,
+        Column("problem", "HangProblem", "string", None, "What keeps the members waiting."),
+        Column(
+            "is_root",
+            "Root",
+            "boolean",
+            None,
+            "Whether no other hang explains it: the ranks that its members wait for wait nowhere "
+            "else, or the groups wait for each other.",
+        ),
+        Column("waiting_ranks", "Waiting", "string", None, "Members that wait in it."),
+        Column(
+            "blocking_ranks",
+            "Waited For",
+            "string",
+            None,
+            "Members that did not enter it, have not started it, or made a call that does not fit.",
+        ),
+        Column("no_dump_ranks", "No Dump", "string", None, "Members without a dump."),
+        Column(
+            "held_by",
+            "Held By",
+            "string",
+            None,
+            "Groups in which the ranks wait that it waits for.",
+        ),
+        _SINCE,
+    ),
+    when_empty="The dumps hold no collective.",
+)
+
+HANG_RANKS = TableSpec(
+    "hang_ranks",
+    "Ranks",
+    "One row per member of a group that hangs: its state in the collective in which the group "
+    "hangs, and where it was called.",
+    (
+        Column("rank", "Rank", "integer", None, "Number of the process in the job."),
+        _GROUP,
+        _SEQUENCE,
+        _OPERATION,
+        Column(
+            "state",
+            "State",
+            "string",
+            None,
+            "not entered; scheduled (called, not started on the device, or the back end does not "
+            "record starts); started; completed (or left with an error); no dump.",
+        ),
+        Column("fits", "Fits", "boolean", None, "Whether its call fits that of most members."),
+        _SINCE,
+        _LOCATION,
+        Column(
+            "last_call",
+            "Last Call",
+            "string",
+            None,
+            "Of a rank that did not enter it: its last call in any group, where it was when torch "
+            "last heard of it.",
+        ),
+        Column("stack", "Stack", "string", None, "Frames of that call.", hidden=True,
+               null_reason=NO_STACK),
+    ),
+    when_empty="No rank waits in a collective.",
+)  # fmt: skip
+
+HANG_COLLECTIVES = TableSpec(
+    "hang_collectives",
+    "Collectives",
+    "One row per collective, state and call around the one in which a group hangs: ranks whose "
+    "calls do not fit stand beside each other.",
+    (
+        _GROUP,
+        _SEQUENCE,
+        Column(
+            "is_hang", "Hangs", "boolean", None, "Whether it is the one in which the group hangs."
+        ),
+        Column("state", "State", "string", None, "State of these ranks, as in Ranks."),
+        _OPERATION,
+        Column("input_sizes", "Input Sizes", "string", None, "Shapes of what it reads."),
+        Column("output_sizes", "Output Sizes", "string", None, "Shapes of what it writes."),
+        Column("types", "Types", "string", None, "Types of what it reads and writes."),
+        Column("count", "Ranks", "integer", "count", "Number of ranks."),
+        Column("ranks", "Which", "string", None, "These ranks."),
+        _LOCATION,
+    ),
+    when_empty="No group hangs.",
+)
+
+BATCH_TRANSFERS = TableSpec(
+    "batch_transfers",
+    "Transfers",
+    "One row per send or receive that is not completed, with what its counterpart is.",
+    (
+        _GROUP,
+        Column("batch", "Batch", "integer", None, "Sequence number of its batch."),
+        Column("rank", "Rank", "integer", None, "Rank that called it."),
+        Column("peer", "Peer", "integer", None, "The other rank; null: any."),
+        _OPERATION,
+        Column("state", "State", "string", None, "scheduled or started."),
+        Column(
+            "problem",
+            "HangProblem",
+            "string",
+            None,
+            "no counterpart: the other rank made no call that fits; transfer differs: the call of "
+            "the other rank has other sizes or types; no dump: the other rank has none.",
+        ),
+        Column("sizes", "Sizes", "string", None, "Shapes and types of what it moves."),
+        Column("peer_sizes", "Sizes of Peer", "string", None, "Those of the counterpart."),
+        _SINCE,
+        _LOCATION,
+    ),
+    when_empty="No send or receive is waiting. (gloo does not record them.)",
+)
+
+HANG_DUMPS = TableSpec(
+    "hang_dumps",
+    "Dumps",
+    "One row per dump.",
+    (
+        Column("rank", "Rank", "integer", None, "Rank, from the name of the file."),
+        Column("file", "File", "string", None, "Name of the file."),
+        Column("version", "Version", "string", None, "Version of the format."),
+        Column("library", "Library", "string", None, "Version of the communication library."),
+        Column("calls", "Calls", "integer", "count", "Calls in it."),
+        Column(
+            "is_overwritten",
+            "Older Calls Lost",
+            "boolean",
+            None,
+            "Whether earlier calls were overwritten: the buffer has TORCH_FR_BUFFER_SIZE of them.",
+        ),
+        Column("is_cut", "Cut", "boolean", None, "Whether the file ends in the middle."),
+    ),
+    is_summary=True,
+)
+
+TABLES = (HANG_GROUPS, HANG_RANKS, HANG_COLLECTIVES, BATCH_TRANSFERS, HANG_DUMPS)

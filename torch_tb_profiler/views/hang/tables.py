@@ -1,0 +1,269 @@
+"""The rows of the tables of the view ``hang``."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
+from torch_tb_profiler.analysis.hang.problems import HangProblem
+from torch_tb_profiler.knowledge.hang import knowledge
+from torch_tb_profiler.views.hang.columns import (
+    BATCH_TRANSFERS,
+    HANG_COLLECTIVES,
+    HANG_DUMPS,
+    HANG_GROUPS,
+    HANG_RANKS,
+)
+from torch_tb_profiler.views.hang.last_calls import last_calls
+from torch_tb_profiler.views.hang.texts import PROBLEMS, STATES, operation_text
+from torch_tb_profiler.views.hang.verdict import completed_by_all
+from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.rank_text import rank_text
+from torch_tb_profiler.views.schema import Table, TableSpec
+
+FIRST_ROWS = 2000
+"""Rows of a table that come with the view; more where the table itself is asked for."""
+
+
+def _table(spec: TableSpec, rows: list[dict[str, object]]) -> Table:
+    def first(count: int) -> Table:
+        frame = pl.DataFrame(rows[:count], spec.polars_schema())
+        reasons = {each.key: each.null_reason for each in spec.columns}
+        texts = {key: text for key, text in reasons.items() if isinstance(text, str)}
+        return Table(spec, frame, needed(frame, texts))
+
+    if len(rows) <= FIRST_ROWS:
+        return first(len(rows))
+    shown = first(FIRST_ROWS)
+    return Table(
+        shown.spec, shown.frame, shown.null_reasons, len(rows), all_rows=lambda: first(len(rows))
+    )
+
+
+def groups_table(diagnosis: HangDiagnosis) -> Table:
+    """The groups, those that hang first."""
+    channels = diagnosis.dumps.channels.all
+    completed = completed_by_all(diagnosis)
+    rows: list[dict[str, object]] = []
+    used = set()
+    for problem, cause in zip(diagnosis.problems, diagnosis.causes, strict=True):
+        used.add(problem.channel)
+        holders = [channels[diagnosis.problems[each].channel].label for each in cause.held_by]
+        rows.append(
+            _group_row(diagnosis, problem.channel, completed)
+            | {
+                "sequence": problem.sequence,
+                "operation": _operation(diagnosis, problem.call),
+                "problem": PROBLEMS[problem.kind],
+                "is_root": cause.is_root,
+                "waiting_ranks": rank_text(problem.waiting),
+                "blocking_ranks": rank_text(problem.odd or problem.blockers) or None,
+                "no_dump_ranks": rank_text(problem.no_dump) or None,
+                "held_by": ", ".join(dict.fromkeys(holders)) or None,
+                "waited_us": _waited_us(diagnosis, problem.since_ns),
+            }
+        )
+    rows += [
+        _group_row(diagnosis, number, completed)
+        for number in range(len(channels))
+        if number not in used
+    ]
+    return _table(HANG_GROUPS, rows)
+
+
+def _group_row(
+    diagnosis: HangDiagnosis, number: int, completed: dict[int, int | None]
+) -> dict[str, object]:
+    channel = diagnosis.dumps.channels.all[number]
+    return {
+        "group": channel.label,
+        "backend": channel.backend or None,
+        "members": len(channel.members),
+        "ranks": rank_text(channel.members),
+        "last_completed": completed.get(number),
+    }
+
+
+def ranks_table(diagnosis: HangDiagnosis) -> Table:
+    """The members of the groups that hang."""
+    calls = diagnosis.progress.calls
+    blocking = {rank for each in diagnosis.problems for rank in each.blockers}
+    last = {each.rank: each for each in last_calls(diagnosis, blocking)}
+    rows: list[dict[str, object]] = []
+    stacks = diagnosis.dumps.stacks
+    for problem in diagnosis.problems:
+        if problem.is_transfer:
+            continue
+        channel = diagnosis.dumps.channels.all[problem.channel]
+        own = calls.filter(
+            (pl.col("channel") == problem.channel) & (pl.col("sequence") == problem.sequence)
+        )
+        by_rank = {row["rank"]: row for row in own.iter_rows(named=True)}
+        order = dict.fromkeys((*problem.odd, *problem.missing, *problem.behind, *channel.members))
+        for rank in order:
+            row = by_rank.get(rank)
+            cells: dict[str, object] = {
+                "rank": rank,
+                "group": channel.label,
+                "sequence": problem.sequence,
+                "operation": _operation(diagnosis, problem.call if row is None else row["call"]),
+                "state": "no dump" if rank in problem.no_dump else _state(problem, rank, row),
+                "fits": None if row is None else rank not in problem.odd,
+            }
+            if row is not None:
+                stack = row["stack"]
+                cells["waited_us"] = (
+                    _waited_us(diagnosis, row["created_ns"]) if row["state"] < 2 else None
+                )
+                cells["location"] = stacks["frame"][stack] if stack >= 0 else None
+                cells["stack"] = stacks["frames"][stack] if stack >= 0 else None
+            elif rank in last:
+                cells["location"], cells["stack"] = last[rank].location, last[rank].stack
+                cells["last_call"] = last[rank].text
+            rows.append(cells)
+    return _table(HANG_RANKS, rows)
+
+
+def _state(problem: HangProblem, rank: int, row: dict[str, object] | None) -> str:
+    if row is not None:
+        state = row["state"]
+        assert isinstance(state, int)
+        return STATES[state]
+    return "not entered" if rank in problem.missing else "completed"
+
+
+def collectives_table(diagnosis: HangDiagnosis) -> Table:
+    """The collectives around those that hang, by state and call."""
+    limits = knowledge().limits
+    dumps, calls, reached = diagnosis.dumps, diagnosis.progress.calls, diagnosis.progress.reached
+    rows: list[dict[str, object]] = []
+    for problem in diagnosis.problems:
+        if problem.is_transfer:
+            continue
+        number, sequence = problem.channel, problem.sequence
+        near = calls.filter(
+            pl.col("channel") == number,
+            pl.col("sequence").is_between(
+                sequence - limits.shown_before, sequence + limits.shown_after
+            ),
+        )
+        grouped = near.group_by("sequence", "state", "compared").agg(
+            pl.col("rank").sort(), pl.col("call", "stack").first()
+        )
+        channel = dumps.channels.all[number]
+        shown = [*grouped.sort("sequence", "state", "compared").iter_rows(named=True)]
+        own = reached.filter(pl.col("channel") == number)
+        for row in shown:
+            stack = row["stack"]
+            rows.append(
+                {
+                    "group": channel.label,
+                    "sequence": row["sequence"],
+                    "is_hang": row["sequence"] == sequence,
+                    "state": STATES[row["state"]],
+                    **_call_cells(diagnosis, row["call"]),
+                    "count": len(row["rank"]),
+                    "ranks": rank_text(row["rank"]),
+                    "location": dumps.stacks["frame"][stack] if stack >= 0 else None,
+                }
+            )
+        for each in dict.fromkeys(row["sequence"] for row in shown):
+            absent = own.filter(pl.col("reached") < each)["rank"].to_list()
+            if absent:
+                rows.append(
+                    {
+                        "group": channel.label,
+                        "sequence": each,
+                        "is_hang": each == sequence,
+                        "state": "not entered",
+                        "count": len(absent),
+                        "ranks": rank_text(absent),
+                    }
+                )
+    return _table(HANG_COLLECTIVES, rows)
+
+
+def _call_cells(diagnosis: HangDiagnosis, call: int) -> dict[str, object]:
+    if call < 0:
+        return {}
+    operation, inputs, outputs, input_types, output_types = diagnosis.dumps.calls.row(call)
+    types = input_types if input_types == output_types else f"{input_types} → {output_types}"
+    return {
+        "operation": operation,
+        "input_sizes": inputs,
+        "output_sizes": outputs,
+        "types": types or None,
+    }
+
+
+def transfers_table(diagnosis: HangDiagnosis) -> Table:
+    """The transfers that are not completed, those that cannot end first."""
+    dumps = diagnosis.dumps
+    rows: list[dict[str, object]] = []
+    ordered = diagnosis.transfers.sort(
+        pl.col("problem").is_null(), "channel", "rank", "sequence", maintain_order=True
+    )
+    for row in ordered.iter_rows(named=True):
+        stack, problem = row["stack"], row["problem"]
+        rows.append(
+            {
+                "group": dumps.channels.all[row["channel"]].label,
+                "batch": row["sequence"],
+                "rank": row["rank"],
+                "peer": row["peer"],
+                "operation": _operation(diagnosis, row["call"]),
+                "state": STATES[row["state"]],
+                "problem": None if problem is None else problem.replace("_", " "),
+                "sizes": _moved(diagnosis, row["call"]),
+                "peer_sizes": _moved(diagnosis, row["other_call"]),
+                "waited_us": _waited_us(diagnosis, row["created_ns"]),
+                "location": dumps.stacks["frame"][stack] if stack >= 0 else None,
+            }
+        )
+    return _table(BATCH_TRANSFERS, rows)
+
+
+def _moved(diagnosis: HangDiagnosis, call: int | None) -> str | None:
+    if call is None:
+        return None
+    operation, inputs, outputs, input_types, output_types = diagnosis.dumps.calls.row(call)
+    is_send = "send" in operation
+    sizes, types = (inputs, input_types) if is_send else (outputs, output_types)
+    return f"{sizes} {types}".strip()
+
+
+def dumps_table(diagnosis: HangDiagnosis) -> Table:
+    """The files, by rank."""
+    oldest = dict(diagnosis.dumps.entries.group_by("dump").agg(pl.col("record").min()).iter_rows())
+    rows: list[dict[str, object]] = [
+        {
+            "rank": row["rank"],
+            "file": row["file"],
+            "version": row["version"],
+            "library": row["library_version"],
+            "calls": row["entries"],
+            "is_overwritten": (oldest.get(number) or 0) > 0,
+            "is_cut": row["is_partial"],
+        }
+        for number, row in enumerate(diagnosis.dumps.files.iter_rows(named=True))
+    ]
+    return _table(HANG_DUMPS, sorted(rows, key=lambda row: (row["rank"], row["file"])))
+
+
+def _operation(diagnosis: HangDiagnosis, call: int) -> str | None:
+    return diagnosis.dumps.calls["operation"][call] if call >= 0 else None
+
+
+def _waited_us(diagnosis: HangDiagnosis, since_ns: int | None) -> float | None:
+    waited = diagnosis.waited_s(since_ns)
+    return None if waited is None else waited * 1e6
+
+
+__all__ = [
+    "collectives_table",
+    "dumps_table",
+    "groups_table",
+    "operation_text",
+    "ranks_table",
+    "transfers_table",
+]

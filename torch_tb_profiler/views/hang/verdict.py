@@ -1,0 +1,223 @@
+"""Why the job hangs, in a sentence or two."""
+
+from __future__ import annotations
+
+from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
+from torch_tb_profiler.analysis.hang.problems import HangProblem
+from torch_tb_profiler.analysis.hang.signatures import differences
+from torch_tb_profiler.views.answering import counted, joined, quoted
+from torch_tb_profiler.views.hang.last_calls import LastCall, last_calls
+from torch_tb_profiler.views.hang.texts import (
+    call_text,
+    group_text,
+    in_sentence,
+    operation_text,
+    subject,
+    waited_text,
+)
+
+_OTHERS = {
+    "operation": "another operation",
+    "sizes": "other sizes",
+    "types": "other types",
+}
+
+
+def verdict(diagnosis: HangDiagnosis) -> str:
+    """Which rank holds the job up in which collective, and what stays open."""
+    if not diagnosis.problems:
+        return _no_hang(diagnosis)
+    problem, cause = diagnosis.problems[0], diagnosis.causes[0]
+    first = (
+        _deadlock(diagnosis) if cause.is_cycle else _sentence(diagnosis, problem, cause.culprits)
+    )
+    return joined((first, _others(diagnosis), _open(problem))) or ""
+
+
+def _no_hang(diagnosis: HangDiagnosis) -> str:
+    last = [
+        (number, sequence)
+        for number, sequence in completed_by_all(diagnosis).items()
+        if sequence is not None
+    ]
+    dumps = counted(len(diagnosis.dumps.ranks), "rank")
+    if not last:
+        return f"No rank waits in a collective: the dumps of {dumps} hold no call that is open."
+    channels = diagnosis.dumps.channels.all
+    number, sequence = max(last, key=lambda each: len(channels[each[0]].members))
+    text = (
+        f"No rank waits in a collective: every call in the dumps of {dumps} is completed. The last "
+        f"one that all members of {group_text(diagnosis, number)} completed is #{sequence}."
+    )
+    dumped = set(diagnosis.dumps.ranks)
+    absent = tuple(rank for rank in channels[number].members if rank not in dumped)
+    if absent:
+        text += f" {subject(absent)} wrote no dump."
+    return text
+
+
+def completed_by_all(diagnosis: HangDiagnosis) -> dict[int, int | None]:
+    """Per channel the last collective that every member with a dump completed."""
+    result: dict[int, int | None] = {}
+    table = diagnosis.progress.collectives
+    for (number,), rows in table.partition_by("channel", as_dict=True).items():
+        open_rows = rows.filter((rows["pending"] > 0) | (rows["missing"] > 0))
+        limit = open_rows["sequence"].min()
+        whole = rows if limit is None else rows.filter(rows["sequence"] < limit)
+        last = whole["sequence"].max()
+        if last is None and isinstance(limit, int) and limit > 1:
+            last = limit - 1
+        result[int(number)] = last if isinstance(last, int) else None
+    return result
+
+
+def _sentence(diagnosis: HangDiagnosis, problem: HangProblem, culprits: tuple[int, ...]) -> str:
+    call = call_text(diagnosis, problem)
+    waiting = _waiting(diagnosis, problem)
+    if problem.kind == "mismatch":
+        return _mismatch(diagnosis, problem)
+    if problem.kind == "not_entered":
+        culprits = culprits or problem.missing
+        last = last_calls(diagnosis, culprits[:1])
+        return f"{subject(culprits)} never called {call} ({waiting}){_at(last)}."
+    if problem.kind == "not_started":
+        them = "its device has" if len(problem.behind) == 1 else "their devices have"
+        return (
+            f"{subject(problem.behind)} called {call}, and {them} not started it, while "
+            f"{in_sentence(problem.started)} {_wait(problem.started)} in it"
+            f"{_for(diagnosis, problem)}: earlier work on {them.split(maxsplit=1)[0]} "
+            f"{'device' if len(problem.behind) == 1 else 'devices'} has not finished."
+        )
+    if problem.kind == "no_counterpart":
+        operation = operation_text(diagnosis, problem.call)
+        what = "receive" if "send" in operation else "send"
+        return (
+            f"{subject(problem.waiting)} waits in {operation} of "
+            f"{group_text(diagnosis, problem.channel)}{_for(diagnosis, problem)}, and "
+            f"{in_sentence(problem.missing)} called no {what} that fits it."
+        )
+    if problem.kind == "transfer_differs":
+        return (
+            f"{subject(problem.waiting)} waits in {operation_text(diagnosis, problem.call)} of "
+            f"{group_text(diagnosis, problem.channel)}{_for(diagnosis, problem)}: the call of the "
+            "other rank has other sizes or types."
+        )
+    if problem.kind == "no_dump":
+        wrote = "has no dump: it" if len(problem.no_dump) == 1 else "have no dumps: they"
+        return (
+            f"{subject(problem.no_dump)} {wrote} died, or wrote none. "
+            f"{subject(problem.waiting)} {_wait(problem.waiting)} in {call}"
+            f"{_for(diagnosis, problem)}, and every other member with a dump called it."
+        )
+    if problem.kind == "queued":
+        return (
+            f"All {len(problem.waiting)} members called {call}, and no device has started it"
+            f"{_for(diagnosis, problem)}: earlier work on the devices has not finished."
+        )
+    return (
+        f"All members with a dump called {call} with the same sizes and types, and "
+        f"{in_sentence(problem.waiting)} {_wait(problem.waiting)} in it{_for(diagnosis, problem)}: "
+        "the transfer itself does not end, or the dump was written while it ran."
+    )
+
+
+def _mismatch(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
+    calls = diagnosis.progress.calls.filter(
+        (diagnosis.progress.calls["channel"] == problem.channel)
+        & (diagnosis.progress.calls["sequence"] == problem.sequence)
+    )
+    by_rank = dict(zip(calls["rank"].to_list(), calls["call"].to_list(), strict=True))
+    others = [rank for rank in by_rank if rank not in problem.odd]
+    odd_call = by_rank[problem.odd[0]]
+    group = group_text(diagnosis, problem.channel)
+    if not others:
+        names = sorted({operation_text(diagnosis, call) for call in by_rank.values()})
+        return (
+            f"The {len(by_rank)} ranks that entered #{problem.sequence} of {group} made calls that "
+            f"do not fit each other ({', '.join(names[:3])}), none of them the call of most ranks."
+        )
+    rows = [tuple(diagnosis.dumps.calls.row(call)) for call in (odd_call, problem.call)]
+    what = differences(rows[0], rows[1])
+    odd_text, most_text = (operation_text(diagnosis, call) for call in (odd_call, problem.call))
+    most = f"the other {len(others)} ranks" if len(others) > 1 else f"rank {others[0]}"
+    if "operation" in what:
+        return (
+            f"{subject(problem.odd)} called {odd_text} as #{problem.sequence} of {group}, where "
+            f"{most} called {most_text}{_then(diagnosis, problem)}."
+        )
+    side = 0 if rows[0][1] != rows[1][1] or rows[0][3] != rows[1][3] else 1
+    shown = [f"{row[1 + side]} {row[3 + side]}".strip() for row in rows]
+    kind = " and ".join(_OTHERS[each] for each in what) or "other values"
+    return (
+        f"{subject(problem.odd)} called {odd_text} #{problem.sequence} of {group} with {kind} "
+        f"({quoted(shown[0])}) than {most} ({quoted(shown[1])}){_then(diagnosis, problem)}."
+    )
+
+
+def _then(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
+    waited = waited_text(diagnosis, problem.since_ns)
+    return "" if waited is None else f"; they wait {waited}"
+
+
+def _waiting(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
+    members = len(diagnosis.dumps.channels.all[problem.channel].members)
+    waiting = len(problem.waiting)
+    return f"{waiting} of {counted(members, 'rank')} {_wait(problem.waiting)} in it" + _for(
+        diagnosis, problem
+    )
+
+
+def _wait(ranks: tuple[int, ...]) -> str:
+    return "waits" if len(ranks) == 1 else "wait"
+
+
+def _for(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
+    waited = waited_text(diagnosis, problem.since_ns)
+    return "" if waited is None else f" {waited}"
+
+
+def _at(last: list[LastCall]) -> str:
+    """Where the first of the missing ranks was when it last called torch."""
+    if not last:
+        return "; the dump holds no call of it"
+    call = last[0]
+    where = f" at {quoted(call.location)}" if call.location else ""
+    return f"; the last call of rank {call.rank} was {call.text}{where}"
+
+
+def _deadlock(diagnosis: HangDiagnosis) -> str:
+    parts = [
+        f"{in_sentence(problem.waiting)} {_wait(problem.waiting)} in "
+        f"{call_text(diagnosis, problem)} for {in_sentence(problem.blockers)}"
+        for problem, cause in zip(diagnosis.problems, diagnosis.causes, strict=True)
+        if cause.is_cycle
+    ]
+    more = f", and so on ({len(parts)} groups)" if len(parts) > 3 else ""
+    return f"Deadlock, calls in another order: {', while '.join(parts[:3])}{more}."
+
+
+def _others(diagnosis: HangDiagnosis) -> str | None:
+    causes = diagnosis.causes
+    held = sum(not cause.is_root for cause in causes)
+    roots = [] if causes[0].is_cycle else [causes[number] for number in diagnosis.roots[1:]]
+    culprits = set(causes[0].culprits)
+    same = sum(bool(each.culprits) and culprits.issuperset(each.culprits) for each in roots)
+    others = len(roots) - same
+    return joined(
+        (
+            f"The same holds up {counted(same, 'other group')}." if same else None,
+            f"{counted(held, 'other group')} {'hangs' if held == 1 else 'hang'} as a consequence."
+            if held
+            else None,
+            f"{counted(others, 'other hang')} {'has' if others == 1 else 'have'} another cause."
+            if others
+            else None,
+        )
+    )
+
+
+def _open(problem: HangProblem) -> str | None:
+    if problem.kind == "no_dump" or not problem.no_dump:
+        return None
+    verb = "has" if len(problem.no_dump) == 1 else "have"
+    return f"{subject(problem.no_dump)} {verb} no dump: whether it holds the group up too is open."
