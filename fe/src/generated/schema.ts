@@ -995,6 +995,8 @@ export const VIEWS = {
     parameters: ["parallel", "measure"],
     tables: {
       "dimensions": ["dimension", "size", "groups", "source", "calls_per_step", "step_bytes", "total_us", "transfer_us", "wait_us", "exposed_us", "exposed_pct", "hidden_us", "reason"],
+      "bubbles": ["stage", "ranks", "schedule", "microbatches", "span_us", "forward_us", "backward_us", "bubble_us", "bubble_pct", "minimum_pct"],
+      "pipeline": ["step", "stage", "rank", "worker", "chunk", "kind", "microbatch", "start_us", "duration_us"],
       "rank_matrix": ["worker", "rank", "node", "pipeline", "data", "context", "expert", "tensor", "computation_us", "exposed_communication_us", "wait_us", "idle_us", "step_us", "input_wait_us", "host_wait_us", "busy_pct", "memory_peak_bytes", "is_outlier"],
       "matrix_lines": ["dimension", "index", "ranks", "measure", "median", "others", "deviation_pct", "is_outlier"],
       "groups": ["group", "dimension", "source", "size", "ranks", "recorded", "collectives", "calls", "total_bytes", "bus_bandwidth_gb_per_s", "reason"],
@@ -2730,6 +2732,31 @@ export interface StrategyDimensionsRow {
   reason: string | null;
 }
 
+export interface StrategyBubblesRow {
+  stage: number | null;
+  ranks: number | null;
+  schedule: string | null;
+  microbatches: number | null;
+  span_us: number | null;
+  forward_us: number | null;
+  backward_us: number | null;
+  bubble_us: number | null;
+  bubble_pct: number | null;
+  minimum_pct: number | null;
+}
+
+export interface StrategyPipelineRow {
+  step: string | null;
+  stage: number | null;
+  rank: number | null;
+  worker: string | null;
+  chunk: number | null;
+  kind: string | null;
+  microbatch: number | null;
+  start_us: number | null;
+  duration_us: number | null;
+}
+
 export interface StrategyRankMatrixRow {
   worker: string | null;
   rank: number | null;
@@ -3590,6 +3617,8 @@ export interface Rows {
   };
   "strategy": {
     "dimensions": StrategyDimensionsRow;
+    "bubbles": StrategyBubblesRow;
+    "pipeline": StrategyPipelineRow;
     "rank_matrix": StrategyRankMatrixRow;
     "matrix_lines": StrategyMatrixLinesRow;
     "groups": StrategyGroupsRow;

@@ -9,11 +9,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.helpers.meshes import collective, job
+from tests.helpers.schedules import order_1f1b, simulate, traces_with_ranges
 from tests.helpers.traces import Event, call, kernel, step, trace
 from tests.views.run_views import rows
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.loading.ingest.summaries import load_summary, save_summary
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.strategy.dimensions import ranks_text
 from torch_tb_profiler.views.strategy.view import SPEC, strategy
 
@@ -43,6 +45,23 @@ def traces_of_a_job() -> dict[str, Trace]:
     return {
         f"rank{rank}": rank_of_job(rank, busy=460 if rank in (4, 5) else 400) for rank in range(8)
     }
+
+
+def summarized(traces: dict[str, Trace], folder: Path) -> dict[str, Trace]:
+    summaries = {}
+    for worker, each in traces.items():
+        (folder / worker).mkdir()
+        save_summary(each, folder / worker)
+        summaries[worker] = load_summary(folder / worker)
+    return summaries
+
+
+def assert_same(whole: View, small: View) -> None:
+    assert whole.tables.keys() == small.tables.keys()
+    for name, table in whole.tables.items():
+        assert_frame_equal(table.frame, small.tables[name].frame)
+        assert table.null_reasons == small.tables[name].null_reasons
+    assert whole.notes == small.notes
 
 
 def test_exposed_time_is_shared_where_two_dimensions_communicate(
@@ -100,18 +119,31 @@ def test_a_given_strategy_counts_for_groups_and_coordinates(traces: dict[str, Tr
 
 
 def test_summaries_give_the_same_view(traces: dict[str, Trace], tmp_path: Path) -> None:
-    summaries = {}
-    for worker, each in traces.items():
-        (tmp_path / worker).mkdir()
-        save_summary(each, tmp_path / worker)
-        summaries[worker] = load_summary(tmp_path / worker)
+    summaries = summarized(traces, tmp_path)
     for selection in (Selection(), Selection(steps="1")):
-        whole, small = strategy(traces, selection), strategy(summaries, selection)
-        assert whole.tables.keys() == small.tables.keys()
-        for name, table in whole.tables.items():
-            assert_frame_equal(table.frame, small.tables[name].frame)
-            assert table.null_reasons == small.tables[name].null_reasons
-        assert whole.notes == small.notes
+        assert_same(strategy(traces, selection), strategy(summaries, selection))
+
+
+def test_the_bubble_stands_beside_that_of_the_schedule(tmp_path: Path) -> None:
+    orders = [order_1f1b(stage, 2, 3) for stage in range(2)]
+    traces = traces_with_ranges(simulate(orders, 100, 200, 10), 2)
+    result = strategy(traces, Selection())
+    # Stage 0: 3 x 300 of work; the last backward pass comes back after 4 x 300 + 2 x 10.
+    columns = ("stage", "schedule", "microbatches", "span_us", "bubble_us", "minimum_pct")
+    table = rows(result, "bubbles", *columns)
+    assert [row[:3] for row in table] == [(0, "1F1B", 3), (1, "1F1B", 3)]
+    assert table[0][5] == pytest.approx(25)
+    assert table[0][3] - table[0][4] == 900
+    passes = rows(result, "pipeline", "stage", "kind", "microbatch", "start_us", "duration_us")
+    assert (1, "forward", 0, 110, 100) in passes
+    assert len(passes) == 12
+    text = SPEC.answer(result)
+    assert text is not None
+    assert "its schedule (1F1B) cannot avoid 25.0 %" in text
+    summaries = summarized(traces, tmp_path)
+    assert_same(result, strategy(summaries, Selection()))
+    [note] = strategy({"rank0": traces["rank0"]}, Selection()).notes
+    assert note.code == "stages_missing"
 
 
 def test_where_nothing_is_known_the_answer_names_the_option() -> None:

@@ -84,8 +84,8 @@ def dimension_costs(
 
 
 def window_frame(workers: Sequence[str], windows: Mapping[str, StepWindows]) -> pl.DataFrame:
-    """The windows of all workers, numbered by ``row``: ``worker`` (its index), ``window``,
-    ``start_ns``, ``end_ns`` and whether means are over it (``averaged``)."""
+    """The windows of all workers, numbered by ``row``: ``worker`` (its index), ``window`` and its
+    ``name``, ``start_ns``, ``end_ns`` and whether means are over it (``averaged``)."""
     chosen = [
         (number, windows[worker]) for number, worker in enumerate(workers) if worker in windows
     ]
@@ -95,6 +95,7 @@ def window_frame(workers: Sequence[str], windows: Mapping[str, StepWindows]) -> 
         {
             "worker": np.repeat(np.array([number for number, _ in chosen], np.int64), heights),
             "window": np.concatenate([empty, *map(np.arange, heights)]),
+            "name": pl.Series([name for _, each in chosen for name in each.names], dtype=pl.String),
             "start_ns": np.concatenate([empty, *(each.start_ns for _, each in chosen)]),
             "end_ns": np.concatenate([empty, *(each.end_ns for _, each in chosen)]),
             "averaged": np.concatenate(

@@ -32,7 +32,7 @@ LINES = pl.Schema(
         "median": pl.Float64,
         "others": pl.Float64,  # median of the other ranks
         "deviation_pct": pl.Float64,  # from that; null where it is 0
-        "is_outlier": pl.Boolean,
+        "is_outlier": pl.Boolean,  # null beside fewer than FEWEST_PEERS others
     }
 )
 """One row per index of each dimension that distinguishes ranks."""
@@ -87,5 +87,7 @@ def _line(values: Floats, inside: Bools) -> dict[str, float | int | bool | None]
         "median": own,
         "others": usual,
         "deviation_pct": 100 * (own - usual) / abs(usual) if usual else None,
-        "is_outlier": bool(far and away > limits.deviation_pct / 100 * abs(usual)),
+        "is_outlier": bool(far and away > limits.deviation_pct / 100 * abs(usual))
+        if len(others) >= FEWEST_PEERS
+        else None,
     }

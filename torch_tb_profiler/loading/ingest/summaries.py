@@ -49,6 +49,7 @@ from torch_tb_profiler.analysis.kernels.durations import (
     clocks,
     kernel_durations,
 )
+from torch_tb_profiler.analysis.parallel.passes import PASSES, microbatch_passes
 from torch_tb_profiler.analysis.ranks.device_use import DEVICE_USE, device_use
 from torch_tb_profiler.analysis.ranks.locations import LOCATION, rank_location
 from torch_tb_profiler.analysis.ranks.phases import RANK_PHASES, rank_phases
@@ -78,6 +79,7 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "stated": (pl.Schema(STATED_CALLS), stated_calls),
     "rank_steps": (RANK_STEPS, rank_steps),
     "location": (LOCATION, rank_location),
+    "microbatch_passes": (PASSES, microbatch_passes),
     "expert_passes": (EXPERT_PASSES, expert_pass_facts),
     "expert_kernels": (EXPERT_KERNELS, expert_kernel_facts),
     "expert_shares": (EXPERT_SHARES, expert_share_facts),

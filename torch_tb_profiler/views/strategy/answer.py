@@ -22,7 +22,8 @@ _PHRASES = {
 def answer(view: View) -> str | None:
     """The strategy, the exposed communication of its most expensive dimension, and the row or
     column of the matrix that is slow."""
-    return joined((_strategy(rows_of(view, "dimensions")), _exposed(view), _slow_line(view)))
+    strategy = _strategy(rows_of(view, "dimensions"))
+    return joined((strategy, _bubble(rows_of(view, "bubbles")), _exposed(view), _slow_line(view)))
 
 
 def _strategy(rows: pl.DataFrame) -> str | None:
@@ -39,6 +40,19 @@ def _strategy(rows: pl.DataFrame) -> str | None:
     experts = f"experts divided among {sizes['expert']} ranks" if "expert" in sizes else None
     text = ", ".join(filter(None, (" × ".join(parts), experts)))
     return f"{text[0].upper()}{text[1:]} ({known_from})."
+
+
+def _bubble(rows: pl.DataFrame) -> str | None:
+    known = rows.drop_nulls("bubble_pct") if rows.height else rows
+    if not known.height:
+        return None
+    first = known.row(0, named=True)
+    mean = 100 * float(known["bubble_us"].sum()) / float(known["span_us"].sum())
+    text = f"The pipeline's bubble is {percent_text(mean)} of its time"
+    if first["minimum_pct"] is None:
+        return f"{text}."
+    least = percent_text(first["minimum_pct"])
+    return f"{text}; its schedule ({first['schedule']}) cannot avoid {least}."
 
 
 def _exposed(view: View) -> str | None:

@@ -251,3 +251,94 @@ MATRIX_LINES = TableSpec(
         ),
     ),
 )
+
+BUBBLES = TableSpec(
+    "bubbles",
+    "Pipeline stages",
+    "One row per pipeline stage: means per step over its ranks.",
+    (
+        Column("stage", "Stage", "integer", None, "Index within the pipeline dimension."),
+        Column("ranks", "Ranks", "integer", "count", "Ranks of this stage with recordings."),
+        Column(
+            "schedule",
+            "Schedule",
+            "string",
+            None,
+            "By the order of the passes on every stage; other: none that is known.",
+        ),
+        Column("microbatches", "Microbatches", "integer", "count", "Per step, median."),
+        Column(
+            "span_us",
+            "Pipeline",
+            "number",
+            "us",
+            "From the first pass to the last one, of the stage of the pipeline with the longest.",
+            family="time",
+        ),
+        Column("forward_us", "Forward", "number", "us", "In forward passes.", family="time"),
+        Column(
+            "backward_us",
+            "Backward",
+            "number",
+            "us",
+            "In all other passes: backward for inputs and weights.",
+            family="time",
+        ),
+        Column(
+            "bubble_us",
+            "Bubble",
+            "number",
+            "us",
+            "Of the pipeline's time, outside of the passes of this stage.",
+            family="time",
+        ),
+        Column("bubble_pct", "Bubble Share", "number", "pct", "Bubble over Pipeline."),
+        Column(
+            "minimum_pct",
+            "Minimum",
+            "number",
+            "pct",
+            "Share that the schedule itself cannot avoid where all passes of a kind take equally "
+            "long: (p-1)/(m+p-1) for GPipe and 1F1B, (p-1)/(m*v+p-1) with v stages per rank.",
+        ),
+    ),
+    when_empty="No passes of microbatches are recognized: the job has no pipeline, or neither "
+    "ranges of its schedule nor sends and receives between its computation are recorded.",
+)
+
+PIPELINE = TableSpec(
+    "pipeline",
+    "Passes of a step",
+    "One row per pass of a microbatch, in the pipeline and step whose length is the median one.",
+    (
+        Column("step", "Step", "string", None, "Number of the step."),
+        Column("stage", "Stage", "integer", None, "Index within the pipeline dimension."),
+        Column("rank", "Rank", "integer", None, "Rank that ran it."),
+        WORKER,
+        Column(
+            "chunk",
+            "Model Stage",
+            "integer",
+            None,
+            "Stage of the model, where ranges name it: a rank may hold several.",
+        ),
+        Column("kind", "Pass", "string", None, "forward, backward, input or weight (backward of)."),
+        Column(
+            "microbatch",
+            "Microbatch",
+            "integer",
+            None,
+            "As a range names it, else the order among the passes of its kind.",
+        ),
+        Column(
+            "start_us",
+            "Start",
+            "number",
+            "us",
+            "From the first pass of the step, on the clock of the first rank.",
+        ),
+        Column("duration_us", "Duration", "number", "us", "From its first kernel to its last one."),
+    ),
+    sort="start_us",
+    when_empty=BUBBLES.when_empty,
+)

@@ -18,6 +18,7 @@ from torch_tb_profiler.views.strategy.dimensions import NO_MATCH
 
 NO_STEP = "No selected step of this rank was recorded."
 NO_MEMORY = "The recordings have no running totals of device memory."
+FEW_OTHERS = "Fewer than three other ranks have the measure."
 FEW_PEERS = "Fewer than three ranks of its pipeline stage have the measure."
 
 
@@ -61,4 +62,5 @@ def matrix_tables(
     shown = divided.select(
         pl.col(key).cast(dtype) for key, dtype in MATRIX_LINES.polars_schema().items()
     )
-    return matrix, Table(MATRIX_LINES, shown)
+    few = {"is_outlier": FEW_OTHERS, "deviation_pct": "The median of the others is 0."}
+    return matrix, Table(MATRIX_LINES, shown, needed(shown, few))

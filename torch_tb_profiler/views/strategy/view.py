@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import polars as pl
+
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.matching import match
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order
@@ -14,6 +16,7 @@ from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.parallel.coordinates import rank_coordinates
 from torch_tb_profiler.analysis.parallel.costs import dimension_costs, window_frame
 from torch_tb_profiler.analysis.parallel.dimensions import group_dimensions
+from torch_tb_profiler.analysis.parallel.pipelines import pipelines
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
@@ -24,14 +27,17 @@ from torch_tb_profiler.views.spec import ViewSpec
 from torch_tb_profiler.views.strategy import MEASURES, PARAMETERS
 from torch_tb_profiler.views.strategy.answer import answer
 from torch_tb_profiler.views.strategy.columns import (
+    BUBBLES,
     DIMENSIONS,
     GROUPS,
     MATRIX_LINES,
+    PIPELINE,
     RANK_MATRIX,
 )
 from torch_tb_profiler.views.strategy.dimensions import dimensions_table, groups_table
 from torch_tb_profiler.views.strategy.matrix import matrix_tables
 from torch_tb_profiler.views.strategy.measures import rank_measures
+from torch_tb_profiler.views.strategy.pipeline import pipeline_tables
 
 
 def strategy(
@@ -60,15 +66,25 @@ def strategy(
     costs = dimension_costs(traces, windows, matching, selected, groups)
     coordinates = rank_coordinates(traces, parallel)
     measures = rank_measures(traces, windows, frame, costs)
+    stages, stage_notes = pipeline_tables(
+        traces, pipelines(traces, windows, frame, coordinates, _stage_count(groups))
+    )
     tables = (
         dimensions_table(groups, costs, frame),
+        *stages,
         *matrix_tables(traces, coordinates, measures, measure),
         groups_table(groups, selected, coordinates["rank"]),
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        notes=quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+        notes=(*quality_notes_of_several(traces, RANK_ISSUES, "worker"), *stage_notes),
     )
+
+
+def _stage_count(groups: pl.DataFrame) -> int | None:
+    """The size of the pipeline dimension; None where no group has it."""
+    sizes = groups.filter((pl.col("dimension") == "pipeline") & pl.col("is_axis"))["size"]
+    return max(sizes.drop_nulls().to_list(), default=None)
 
 
 NOTHING = "The recording holds no communication (collectives or transfers between ranks)."
@@ -87,7 +103,7 @@ SPEC = ViewSpec(
     title="Distributed: Strategy",
     help="How is the job divided among its ranks, and what does each dimension cost?",
     scope="run",
-    tables=(DIMENSIONS, RANK_MATRIX, MATRIX_LINES, GROUPS),
+    tables=(DIMENSIONS, BUBBLES, PIPELINE, RANK_MATRIX, MATRIX_LINES, GROUPS),
     function=strategy,
     parameters=PARAMETERS,
     missing=_missing,
