@@ -1021,7 +1021,7 @@ export const VIEWS = {
     groupBys: [],
     parameters: [],
     tables: {
-      "roles": ["role", "ranks", "workers", "known_by", "window_us", "computation_us", "communication_us", "busy_us", "busy_pct", "bubble_us", "bubble_pct", "waiting_us", "waiting_pct", "other", "other_us"],
+      "roles": ["role", "ranks", "workers", "known_by", "window_us", "busy_us", "busy_pct", "bubble_us", "bubble_pct", "waiting_us", "waiting_pct", "other", "other_us", "computation_us", "communication_us"],
       "role_periods": ["worker", "rank", "role", "phase", "start_us", "end_us", "duration_us", "busy_us", "busy_pct", "calls"],
       "generations": ["generation", "workers", "start_us", "duration_us", "first_us", "median_us", "tail_us", "tail_pct", "idle_us", "last_worker"],
     },
@@ -2878,8 +2878,6 @@ export interface RolesRolesRow {
   workers: number | null;
   known_by: string | null;
   window_us: number | null;
-  computation_us: number | null;
-  communication_us: number | null;
   busy_us: number | null;
   busy_pct: number | null;
   bubble_us: number | null;
@@ -2888,6 +2886,8 @@ export interface RolesRolesRow {
   waiting_pct: number | null;
   other: string | null;
   other_us: number | null;
+  computation_us: number | null;
+  communication_us: number | null;
 }
 
 export interface RolesRolePeriodsRow {

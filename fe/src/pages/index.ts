@@ -21,6 +21,7 @@ import { OverviewPage } from "./OverviewPage";
 import { PhasesPage } from "./PhasesPage";
 import { RanksPage } from "./RanksPage";
 import { ResourcesPage } from "./ResourcesPage";
+import { RolesPage } from "./RolesPage";
 import { SequencesPage } from "./SequencesPage";
 import { ShapesPage } from "./ShapesPage";
 import { SnapshotPage } from "./SnapshotPage";
@@ -47,6 +48,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   ranks: RanksPage,
   distributed: DistributedPage,
   experts: ExpertsPage,
+  roles: RolesPage,
   efficiency: EfficiencyPage,
   resources: ResourcesPage,
   compare: ComparePage,

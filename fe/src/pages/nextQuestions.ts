@@ -83,6 +83,7 @@ export const QUESTIONS: readonly Question[] = [
   { from: "distributed", tab: "ranks", question: "What is {}, which delays the others most, doing meanwhile?", subject: { table: "stragglers", key: "worker", by: "delay_us" }, to: "timeline", param: "worker" },
   { from: "distributed", tab: "ranks", question: "Which collectives wait?", to: "distributed", params: { tab: "collectives" } },
   { from: "distributed", question: "Which rank is late?", to: "distributed", params: { tab: "ranks" } },
+  { from: "roles", question: "What happened when?", to: "timeline" },
   { from: "data", question: "Which steps wait for data?", to: "phases" },
   { from: "resources", question: "Why did the device wait?", to: "idle" },
   { from: "resources", question: "Which operators keep the host busy?", to: "operators", params: { "operators.sort": "-host_self_us" } },

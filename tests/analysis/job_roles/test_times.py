@@ -127,6 +127,17 @@ def test_periods_have_the_end_of_their_last_work() -> None:
     ]
 
 
+def test_ranges_of_a_rank_with_one_role_are_its_phases() -> None:
+    one = rank_trace([(0, 50)], ranges=[("generate_sequences", 0, 100)])
+    activity = job_activity({"rollout-rank0": one}, ALL)
+    rows = period_times(activity).select("role", "phase", "end_ns", "busy_ns").rows()
+    assert rows == [
+        ("rollout", None, 1_000_000, 50_000),
+        ("rollout", "generate_sequences", 100_000, 50_000),
+    ]
+    assert role_times(activity)["window_ns"].to_list() == [1_000_000], "no time twice"
+
+
 def test_a_time_range_cuts_the_windows() -> None:
     traces = {"rollout-rank0": rank_trace([(0, 600)]), "train-rank0": rank_trace([(600, 900)])}
     chosen = Selection(start_ns=500_000, end_ns=700_000)

@@ -56,6 +56,7 @@ class JobActivity(Struct, frozen=True, eq=False):
             (name, :data:`BETWEEN`, null where unknown), ``phase`` (name of its ranges, null for
             none), ``start_ns``, ``end_ns``, ``calls`` (ranges in it, null for none). A rank with
             one role has its whole recording, or what is selected of it.
+        phases: Of ranks with one role the periods of their ranges, likewise.
         computing: When kernels computed (on a rank without any: operators of the host), of all
             ranks on one axis (:meth:`on_axis`).
         communicating: When collectives and transfers ran, likewise.
@@ -68,6 +69,7 @@ class JobActivity(Struct, frozen=True, eq=False):
     roles: list[str]
     span_ns: int
     windows: pl.DataFrame
+    phases: pl.DataFrame
     computing: Intervals
     communicating: Intervals
     busy: Intervals
@@ -83,26 +85,30 @@ class JobActivity(Struct, frozen=True, eq=False):
         at: Int64 = time_ns % (self.span_ns + 1)
         return at
 
-    def bounds(self) -> tuple[Int64, Int64]:
-        """Start and end of the windows, on the axis."""
-        worker = self.windows["worker"].to_numpy()
+    def bounds(self, windows: pl.DataFrame) -> tuple[Int64, Int64]:
+        """Start and end of windows, on the axis."""
+        worker = windows["worker"].to_numpy()
         return (
-            self.on_axis(worker, self.windows["start_ns"].to_numpy()),
-            self.on_axis(worker, self.windows["end_ns"].to_numpy()),
+            self.on_axis(worker, windows["start_ns"].to_numpy()),
+            self.on_axis(worker, windows["end_ns"].to_numpy()),
         )
 
-    def busy_pieces(self) -> pl.DataFrame:
-        """Busy stretches inside the windows: ``window`` (row), ``start_ns`` and ``end_ns`` in the
+    def busy_pieces(self, windows: pl.DataFrame) -> pl.DataFrame:
+        """Busy stretches inside windows: ``window`` (row), ``start_ns`` and ``end_ns`` in the
         job."""
-        return self._pieces(self.busy)
+        return self._pieces(self.busy, windows)
 
-    def idle_pieces(self) -> pl.DataFrame:
+    def idle_pieces(self, windows: pl.DataFrame) -> pl.DataFrame:
         """The rest of the windows, likewise."""
         end = int(self.on_axis(np.array(len(self.workers)), np.array(0)))
-        return self._pieces(complement(self.busy, 0, end))
+        return self._pieces(complement(self.busy, 0, end), windows)
 
-    def _pieces(self, intervals: Intervals) -> pl.DataFrame:
-        pieces = split_at_windows(intervals, *self.bounds())
+    def covered_ns(self, intervals: Intervals, windows: pl.DataFrame) -> Int64:
+        """How much of each window intervals on the axis cover."""
+        return total_within(intervals, *self.bounds(windows))
+
+    def _pieces(self, intervals: Intervals, windows: pl.DataFrame) -> pl.DataFrame:
+        pieces = split_at_windows(intervals, *self.bounds(windows))
         start_ns = self.off_axis(pieces.start_ns)
         return pl.DataFrame(
             {
@@ -124,18 +130,20 @@ def job_activity(traces: Mapping[str, Trace], selection: Selection) -> JobActivi
     roles = rank_roles(traces, evidence)
     shift, span_ns, is_aligned = _clock(traces)
     own = _own_windows(traces, selection, shift)
-    windows = _role_windows(own, list(roles.values()), evidence, shift)
-    frame = pl.concat([windows, _between(own, windows, list(roles.values()))])
+    single, periods, phases = _role_windows(own, list(roles.values()), evidence, shift)
+    between = _between(own, periods, list(roles.values()))
+    frame = pl.concat([single, periods, between]).sort("worker", "start_ns", "end_ns")
+    present = {role for role in frame["role"].unique().to_list() if role is not None}
     computing = _on_axis([computation(trace) for trace in traces.values()], shift, span_ns)
     parts = [records(trace).intervals() for trace in traces.values()]
     communicating = _on_axis(parts, shift, span_ns)
-    present = {role for role in frame["role"].unique().to_list() if role is not None}
     return JobActivity(
         list(traces),
         list(roles.values()),
         role_order(present),
         span_ns,
-        frame.sort("worker", "start_ns", "end_ns"),
+        frame,
+        phases,
         computing,
         communicating,
         union_all(computing, communicating),
@@ -198,33 +206,36 @@ def _role_windows(
     roles: list[RankRole],
     evidence: pl.DataFrame,
     shift: Int64,
-) -> pl.DataFrame:
-    """The windows of ranks with one role, and the periods of the others."""
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The windows of ranks with one role, the periods of the others, and the periods of the former,
+    which are phases of their role."""
     worker, start, end = own
     role_of = np.array([each.role or "" for each in roles], np.str_)
     frame = pl.DataFrame({"worker": worker, "start_ns": start, "end_ns": end})
     frame = frame.filter(pl.col("end_ns") > pl.col("start_ns"))
-    frame = frame.with_columns(role=pl.Series(role_of[frame["worker"]], dtype=pl.String))
-    frame = frame.with_columns(role=pl.col("role").replace("", None))
-    single = frame.filter((pl.col("role") != COLOCATED).fill_null(value=True)).select(
-        "worker", "role", phase=None, start_ns="start_ns", end_ns="end_ns", calls=None
+    frame = frame.with_columns(own_role=pl.Series(role_of[frame["worker"]], dtype=pl.String))
+    frame = frame.with_columns(pl.col("own_role").replace("", None))
+    is_single = (pl.col("own_role") != COLOCATED).fill_null(value=True)
+    single = frame.filter(is_single).select(
+        "worker", role="own_role", phase=None, start_ns="start_ns", end_ns="end_ns", calls=None
     )
     ranges = evidence.filter(source=RANGE)
     moved = pl.Series(shift, dtype=pl.Int64).gather(ranges["worker"])
     periods = (
         ranges.with_columns(pl.col("start_ns", "end_ns") + moved)
-        .join(frame.filter(role=COLOCATED).select("worker", "start_ns", "end_ns"), on="worker")
-        .select(
-            "worker",
-            "role",
-            "phase",
+        .join(frame, on="worker")
+        .with_columns(
             start_ns=pl.max_horizontal("start_ns", "start_ns_right"),
             end_ns=pl.min_horizontal("end_ns", "end_ns_right"),
-            calls="calls",
         )
         .filter(pl.col("end_ns") > pl.col("start_ns"))
     )
-    return pl.concat([single.cast(_WINDOWS), periods.cast(_WINDOWS)])
+    phases = periods.filter(is_single).with_columns(role="own_role")
+    several, of_single = (
+        each.select(_WINDOWS.names()).cast(_WINDOWS)
+        for each in (periods.filter(~is_single), phases)
+    )
+    return single.cast(_WINDOWS), several, of_single
 
 
 def _between(
@@ -258,8 +269,3 @@ def _on_axis(parts: list[Intervals], shift: Int64, span_ns: int) -> Intervals:
         np.concatenate([part.start_ns for part in parts]) + moved,
         np.concatenate([part.end_ns for part in parts]) + moved,
     )
-
-
-def covered_ns(activity: JobActivity, intervals: Intervals) -> Int64:
-    """How much of each window intervals on the axis cover."""
-    return total_within(intervals, *activity.bounds())

@@ -43,7 +43,7 @@ def rank_lanes(activity: JobActivity) -> BusyLanes:
     worker = np.repeat(np.arange(count), len(edges) - 1)
     start = activity.on_axis(worker, np.tile(edges[:-1], count))
     end = activity.on_axis(worker, np.tile(edges[1:], count))
-    shown = union(*activity.bounds())
+    shown = union(*activity.bounds(activity.windows))
     busy = total_within(intersect(activity.busy, shown), start, end)
     recorded = total_within(shown, start, end)
     shape = (count, len(edges) - 1)
@@ -56,7 +56,7 @@ def role_lanes(activity: JobActivity) -> BusyLanes:
     windows = activity.windows
     role = windows["role"].fill_null(UNKNOWN).to_numpy()
     names = [*activity.roles, *([UNKNOWN] if (role == UNKNOWN).any() else [])]
-    pieces = activity.busy_pieces()
+    pieces = activity.busy_pieces(windows)
     of_piece = role[pieces["window"].to_numpy()]
     start, end = windows["start_ns"].to_numpy(), windows["end_ns"].to_numpy()
     work_start, work_end = pieces["start_ns"].to_numpy(), pieces["end_ns"].to_numpy()

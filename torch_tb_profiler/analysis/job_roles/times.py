@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, total_within, union, union_all
-from torch_tb_profiler.analysis.job_roles.activity import BETWEEN, JobActivity, covered_ns
+from torch_tb_profiler.analysis.job_roles.activity import BETWEEN, JobActivity
 
 ROLE_TIMES: dict[str, Any] = {
     "role": pl.String,  # null: ranks whose role is unknown
@@ -32,11 +32,11 @@ def role_times(activity: JobActivity) -> pl.DataFrame:
     roles of ranks with several, then ranks of unknown role."""
     windows = activity.windows
     window = (windows["end_ns"] - windows["start_ns"]).alias("window_ns")
-    busy = covered_ns(activity, activity.busy)
+    busy = activity.covered_ns(activity.busy, windows)
     frame = windows.select("role", "worker").with_columns(
         window,
-        computation_ns=covered_ns(activity, activity.computing),
-        communication_ns=covered_ns(activity, activity.communicating),
+        computation_ns=activity.covered_ns(activity.computing, windows),
+        communication_ns=activity.covered_ns(activity.communicating, windows),
         busy_ns=busy,
         bubble_ns=window.to_numpy() - busy,
     )
@@ -58,7 +58,10 @@ def _waits(activity: JobActivity) -> dict[str | None, dict[str, object]]:
     role = activity.windows["role"]
     busy, idle = (
         pieces.with_columns(role=role.gather(pieces["window"]))
-        for pieces in (activity.busy_pieces(), activity.idle_pieces())
+        for pieces in (
+            activity.busy_pieces(activity.windows),
+            activity.idle_pieces(activity.windows),
+        )
     )
     work = {each: _union(busy.filter(role=each)) for each in activity.roles}
     waits: dict[str | None, dict[str, object]] = {}
@@ -82,11 +85,11 @@ def _union(pieces: pl.DataFrame) -> Intervals:
 
 
 def period_times(activity: JobActivity) -> pl.DataFrame:
-    """The windows with ``busy_ns`` and ``busy_end_ns``, the end of the last work in each (null
-    where there is none)."""
-    last = activity.busy_pieces().group_by("window").agg(busy_end_ns=pl.col("end_ns").max())
-    windows = activity.windows.with_columns(
-        busy_ns=covered_ns(activity, activity.busy),
-        window=np.arange(activity.windows.height),
+    """The windows, and the phases of ranks with one role, with ``busy_ns`` and ``busy_end_ns``, the
+    end of the last work in each (null where there is none)."""
+    windows = pl.concat([activity.windows, activity.phases])
+    last = activity.busy_pieces(windows).group_by("window").agg(busy_end_ns=pl.col("end_ns").max())
+    counted = windows.with_columns(
+        busy_ns=activity.covered_ns(activity.busy, windows), window=np.arange(windows.height)
     )
-    return windows.join(last, on="window", how="left", maintain_order="left").drop("window")
+    return counted.join(last, on="window", how="left", maintain_order="left").drop("window")

@@ -19,7 +19,7 @@ ROLES = TableSpec(
     (
         _ROLE,
         Column("ranks", "Ranks", "string", None, "Its ranks; of unnumbered ones the workers."),
-        Column("workers", "Rank Count", "integer", "count", "Number of its ranks.", additive=True),
+        Column("workers", "Count", "integer", "count", "Number of its ranks."),
         Column(
             "known_by",
             "Known By",
@@ -30,26 +30,26 @@ ROLES = TableSpec(
         ),
         _time(
             "window_us",
-            "Time in Role",
+            "In Role",
             "Recorded time in the role: of a rank with one role its whole recording, else the "
             "ranges of the role.",
         ),
-        _time(
-            "computation_us", "Computation", "Compute kernels run (without any: host operators)."
-        ),
-        _time("communication_us", "Communication", "Collectives and transfers run."),
         _time("busy_us", "Busy", "Either runs. Copies do not count."),
-        Column("busy_pct", "Busy", "number", "pct", "Busy of Time in Role."),
+        Column("busy_pct", "Busy", "number", "pct", "Busy of In Role."),
         _time("bubble_us", "Bubble", "Neither runs."),
-        Column("bubble_pct", "Bubble", "number", "pct", "Bubble of Time in Role."),
+        Column("bubble_pct", "Bubble", "number", "pct", "Bubble of In Role."),
         _time(
             "waiting_us", "While Others Work", "Bubble during which ranks in other roles are busy."
         ),
-        Column("waiting_pct", "While Others Work", "number", "pct", "Of Time in Role."),
+        Column("waiting_pct", "While Others Work", "number", "pct", "Of In Role."),
         Column(
             "other", "Mostly Busy Then", "string", None, "The role that is busy for most of it."
         ),
         _time("other_us", "Of That Role", "How much of the bubble that role is busy."),
+        _time(
+            "computation_us", "Computation", "Compute kernels run (without any: host operators)."
+        ),
+        _time("communication_us", "Communication", "Collectives and transfers run."),
     ),
 )
 
