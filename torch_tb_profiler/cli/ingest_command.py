@@ -29,6 +29,7 @@ from torch_tb_profiler.loading.ingest.run import (
     on_executor,
     on_this_machine,
 )
+from torch_tb_profiler.loading.ingest.together import store_ingested_runs
 from torch_tb_profiler.loading.opening.memory_budget import likely_text_bytes
 from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports.progress import Progress
@@ -143,6 +144,7 @@ def run(arguments: Namespace) -> int:
                     on_this_machine(files, cache, arguments.workers, rules)
                 )
             tally = _ingest(files, submit)
+        store_ingested_runs(files, cache, rules)
     except StorageError as error:
         print_error(error.message, error.hint)
         return INPUT_UNREADABLE

@@ -22,7 +22,7 @@ from torch_tb_profiler.loading.ingest.job import Job, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_trace_file
 from torch_tb_profiler.loading.opening.parsing import Parser
-from torch_tb_profiler.loading.store import trace_requests, trace_store
+from torch_tb_profiler.loading.store import reading, trace_requests, trace_store
 from torch_tb_profiler.loading.store.entries import Entry
 from torch_tb_profiler.loading.store.entry_loading import Result, load_entry
 from torch_tb_profiler.loading.store.trace_store import TraceStore
@@ -216,8 +216,8 @@ def test_cached_summaries_are_loaded_and_only_the_others_are_computed(
         made.append(entry.file.worker)
         return load_entry(parser, cache, entry)
 
-    monkeypatch.setattr(trace_store, "load_entry", counting)
-    monkeypatch.setattr(trace_store, "BATCH_SIZE", 4)
+    monkeypatch.setattr(reading, "load_entry", counting)
+    monkeypatch.setattr(reading, "BATCH_SIZE", 4)
     store = TraceStore(cache=cache)
     gathered = store.gather([(file, "summary") for file in files], 30)
     for each in gathered:

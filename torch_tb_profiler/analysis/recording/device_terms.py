@@ -22,13 +22,13 @@ def device_terms(trace: Trace) -> DeviceTerms | None:
     """The one kind of all devices of ``trace``; None for NVIDIA's GPUs, unknown devices and several
     kinds. Labels of tracks say it, else the version of a HIP runtime, the names of the devices in
     use, the recorder, or the runtime calls."""
-    labels = trace.tracks.filter("is_device")["process_label"].drop_nulls().unique().to_list()
+    labels = _device_labels(trace)
     by_label = {kind_of_label(label) for label in labels}
     if by_label - {None}:
         return by_label.pop() if len(by_label) == 1 else None
     if trace.meta.info.hip_runtime_version is not None:
         return device_kinds()[AMD]
-    names = trace.devices.filter("used")["name"].drop_nulls().unique().to_list()
+    names = {name for name, used in trace.devices.select("name", "used").rows() if used and name}
     by_name = {kind_of_model(name) for name in names}
     if by_name - {None}:
         return by_name.pop() if len(by_name) == 1 else None
@@ -46,7 +46,15 @@ def device_word(trace: Trace) -> str:
     return GPU if kind is None else kind.device
 
 
+def _device_labels(trace: Trace) -> list[str]:
+    if trace.tracks.is_empty():  # of a summary, of which there may be thousands
+        return []
+    return trace.tracks.filter("is_device")["process_label"].drop_nulls().unique().to_list()
+
+
 def _runtime_calls(trace: Trace) -> list[str]:
     slices = trace.slices
+    if slices.is_empty():
+        return []
     codes = slices["name_code"].filter(slices["category"] == Category.RUNTIME).unique()
     return [str(text) for text in trace.strings[codes.to_numpy()]]

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra import codes
@@ -91,7 +92,7 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""
-_FRAMES = {
+FRAMES = {
     "steps": schema_of("steps"),
     "devices": schema_of("devices"),
     "records": pl.Schema(RECORDS),
@@ -99,23 +100,36 @@ _FRAMES = {
 }
 _SIDE = ("recorded_collectives", "links", "cluster_steps", *FLIGHT_SCHEMAS)
 """The side tables of a summary."""
-_WORK = ("device", "start_ns", "dur_ns")
+WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` in a summary."""
-_ARRAYS = {
+ARRAYS = {
     "call_track", "call_ready_ns",
     "record", "range_start_ns", "range_end_ns", "busy_start_ns", "busy_end_ns",
-    *(f"work_{name}" for name in _WORK),
+    *(f"work_{name}" for name in WORK),
 }  # fmt: skip
 
 
-def save_summary(trace: Trace, folder: Path) -> None:
-    """Write the summary of a trace into an existing folder.
+class SummaryParts(Struct, frozen=True, eq=False):
+    """What a summary is stored as.
 
-    Raises:
-        OSError: the folder cannot be written.
+    Attributes:
+        head: Values that are no tables: ``meta``, ``quality``, ``certainty`` and ``side``.
+        frames: Tables by name, of the columns of :data:`FRAMES`.
+        arrays: Whole numbers by the names of :data:`ARRAYS`.
     """
-    calls, busy, work = records(trace), computation(trace), _compute_work(trace)
-    queues = call_queues(trace)
+
+    head: dict[str, Any]
+    frames: dict[str, pl.DataFrame]
+    arrays: dict[str, Int64]
+
+
+def summary_parts(trace: Trace, *, is_summary: bool = False) -> SummaryParts:
+    """The parts of the summary of a trace, or of what :func:`load_summary` returned."""
+    calls, busy, queues = records(trace), computation(trace), call_queues(trace)
+    if is_summary:
+        work = tuple(trace.device_work[name].to_numpy() for name in WORK)
+    else:
+        work = _compute_work(trace)
     frames = {
         "steps": trace.steps,
         "devices": trace.devices,
@@ -130,7 +144,7 @@ def save_summary(trace: Trace, folder: Path) -> None:
         "range_end_ns": calls.end_ns,
         "busy_start_ns": busy.start_ns,
         "busy_end_ns": busy.end_ns,
-        **{f"work_{name}": values for name, values in zip(_WORK, work, strict=True)},
+        **{f"work_{name}": values for name, values in zip(WORK, work, strict=True)},
     }
     whole = trace.meta.info
     info = TraceInfo(
@@ -140,15 +154,30 @@ def save_summary(trace: Trace, folder: Path) -> None:
         not_recorded=whole.not_recorded,
     )
     side = [table for name in _SIDE if (table := trace.side.get(name)) is not None]
-    summary = {
-        "version": SUMMARY_VERSION,
+    head = {
         "meta": msgspec.to_builtins(replace(trace.meta, info=info)),
         "quality": trace.quality.counts,
         "certainty": msgspec.to_builtins(communication_certainty(trace)),
-        "frames": {name: _packed(frames[name]) for name in _FRAMES},
-        "tables": {name: described(frames[name]) for name in _FRAMES},
         "side": {table.name: [table.source, _packed(table.frame)] for table in side},
-        "arrays": {name: np.asarray(values, "<i8").tobytes() for name, values in arrays.items()},
+    }
+    return SummaryParts(head, frames, arrays)
+
+
+def save_summary(trace: Trace, folder: Path) -> None:
+    """Write the summary of a trace into an existing folder.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    parts = summary_parts(trace)
+    summary = {
+        "version": SUMMARY_VERSION,
+        **parts.head,
+        "frames": {name: _packed(parts.frames[name]) for name in FRAMES},
+        "tables": {name: described(parts.frames[name]) for name in FRAMES},
+        "arrays": {
+            name: np.asarray(values, "<i8").tobytes() for name, values in parts.arrays.items()
+        },
     }
     (folder / _FILE).write_bytes(msgspec.msgpack.encode(summary))
 
@@ -163,21 +192,30 @@ def load_summary(folder: Path) -> Trace:
         summary = msgspec.msgpack.decode((folder / _FILE).read_bytes())
         if summary["version"] != SUMMARY_VERSION:
             raise BrokenCacheError(f"{folder} has summary version {summary['version']}")
-        frames = {name: _unpacked(summary, name) for name in _FRAMES}
+        frames = {name: _unpacked(summary, name) for name in FRAMES}
         arrays = {name: np.frombuffer(data, "<i8") for name, data in summary["arrays"].items()}
-        if set(arrays) != _ARRAYS:
+        if set(arrays) != ARRAYS:
             raise BrokenCacheError(f"{folder} has other arrays than were written")
-        return _small_trace(summary, frames, arrays)
+        return small_trace(SummaryParts(summary, frames, arrays))
     except BrokenCacheError:
         raise
     except Exception as error:  # whatever is wrong with an entry, it can be created again
         raise BrokenCacheError(f"{folder} holds no complete summary: {error}") from error
 
 
-def _small_trace(
-    summary: dict[str, Any], frames: dict[str, pl.DataFrame], arrays: dict[str, Int64]
-) -> Trace:
-    work = pl.DataFrame({name: arrays[f"work_{name}"] for name in _WORK})
+def small_trace(parts: SummaryParts, work: pl.DataFrame | None = None) -> Trace:
+    """The trace of a stored summary.
+
+    Args:
+        parts: As they were stored.
+        work: The columns of its ``device_work``, where they are a table already.
+
+    Raises:
+        Exception: the head is not as it was written.
+    """
+    summary, frames, arrays = parts.head, parts.frames, parts.arrays
+    if work is None:
+        work = pl.DataFrame({name: arrays[f"work_{name}"] for name in WORK})
     trace = Trace(
         meta=meta_from(summary["meta"]),
         strings=np.empty(0, np.object_),
@@ -265,7 +303,7 @@ def _packed(frame: pl.DataFrame) -> bytes:
 
 def _unpacked(summary: dict[str, Any], name: str) -> pl.DataFrame:
     frame = pl.read_ipc_stream(io.BytesIO(summary["frames"][name]))
-    schema, rows = _FRAMES[name], summary["tables"][name]["rows"]
+    schema, rows = FRAMES[name], summary["tables"][name]["rows"]
     if frame.columns != [*schema] or frame.dtypes != [*schema.values()] or frame.height != rows:
         raise BrokenCacheError(f"table {name} has other columns or rows than were written")
     return frame

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.selection import Selection
@@ -55,10 +57,15 @@ def check_group_by(spec: ViewSpec, selection: Selection) -> None:
         )
 
 
-def check_available(spec: ViewSpec, reasons: list[str | None]) -> None:
-    """Raise an error if every one of ``reasons`` states that the view has no data."""
-    if all(reason is not None for reason in reasons):
-        raise RequestError("view_unavailable", f"{spec.title}: {reasons[0]}")
+def check_available(spec: ViewSpec, reasons: Iterable[str | None]) -> None:
+    """Raise an error if every one of ``reasons`` states that the view has no data; those after the
+    first that does not are not looked at."""
+    stated: list[str] = []
+    for reason in reasons:
+        if reason is None:
+            return
+        stated.append(reason)
+    raise RequestError("view_unavailable", f"{spec.title}: {stated[0]}")
 
 
 def with_names(subject: Subject, file: SpanFile) -> Subject:

@@ -244,8 +244,12 @@ def run_view(
 
 def _missing_reasons(spec: ViewSpec, traces: Mapping[str, Trace]) -> list[str | None]:
     """Why the workers of a run have nothing to show; a None where one, or all together, have."""
-    reasons = [missing_reason_of(spec, trace) for trace in traces.values()]
-    if spec.missing_in_run is not None and None not in reasons:
+    reasons: list[str | None] = []
+    for trace in traces.values():
+        reasons.append(missing_reason_of(spec, trace))
+        if reasons[-1] is None:  # of thousands of workers the first one is enough
+            return reasons
+    if spec.missing_in_run is not None:
         reasons = [spec.missing_in_run(traces)]
     return reasons
 

@@ -18,17 +18,13 @@ from msgspec.structs import replace
 from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening.parsing import Parser, shared_parser
 from torch_tb_profiler.loading.processes.resources import total_memory_bytes
+from torch_tb_profiler.loading.store.derived_memory import measured_derived
 from torch_tb_profiler.loading.store.entries import Entry, Key, queued_status
-from torch_tb_profiler.loading.store.entry_loading import (
-    Absent,
-    Result,
-    load_cached_summary,
-    load_entry,
-)
+from torch_tb_profiler.loading.store.entry_loading import Absent, Result
 from torch_tb_profiler.loading.store.open_traces import OpenTraces
 from torch_tb_profiler.loading.store.opening_queue import OpeningQueue
 from torch_tb_profiler.loading.store.reader_pool import ReaderPool
-from torch_tb_profiler.loading.store.trace_memory import derived_bytes_of
+from torch_tb_profiler.loading.store.reading import read_entries
 from torch_tb_profiler.loading.store.trace_requests import TraceRequest, TraceRequests
 from torch_tb_profiler.loading.user_rules import RulesSource, find_rules
 from torch_tb_profiler.requests.errors import Problem
@@ -40,9 +36,6 @@ from torch_tb_profiler.trace.model import Trace
 
 MIN_THREADS = 2
 """Files opened at once, even without worker processes: the second one fills the waits for I/O."""
-
-BATCH_SIZE = 64
-"""Summaries that are delivered together: each delivery wakes all waiting requests."""
 
 RENEW_S = 1.0
 """A request that waits longer is repeated, so that it does not count as abandoned."""
@@ -187,11 +180,9 @@ class TraceStore:
         """Measure the values derived from the open traces, and free what exceeds the limit."""
         with self._changed:
             entries_to_measure = [(entry, entry.trace) for entry in self._open.entries_to_measure()]
-        counts = [
-            (entry, trace.derived.count, derived_bytes_of(trace))
-            for entry, trace in entries_to_measure
-            if trace is not None
-        ]
+        counts = measured_derived(
+            [(entry, trace) for entry, trace in entries_to_measure if trace is not None]
+        )
         with self._changed:
             for entry, derived_count, derived_bytes in counts:
                 self._open.set_derived_bytes(entry, derived_bytes, derived_count)
@@ -307,10 +298,10 @@ class TraceStore:
             self._readings += 1
             for entry in entries:
                 entry.state, entry.started_s = "parsing", time.monotonic()
-            task = partial(_read, weakref.ref(self), self._parser, self._cache, entries)
+            task = partial(read_entries, weakref.ref(self), self._parser, self._cache, entries)
             self._readers.submit(task)
 
-    def _store_results(self, results: Iterable[tuple[Entry, Result | Absent]]) -> None:
+    def store_results(self, results: Iterable[tuple[Entry, Result | Absent]]) -> None:
         """Store the results of entries that were read; None for one that is no longer needed."""
         with self._changed:
             for entry, result in results:
@@ -332,36 +323,12 @@ class TraceStore:
             self._requests.reset_unopened()
             self._parser.announce(entry.file.state.size_bytes)
 
-    def _end_reading(self) -> None:
+    def end_reading(self) -> None:
         """A thread has read all its entries."""
         with self._changed:
             self._readings -= 1
             self._start_readings()
             self._changed.notify_all()
-
-
-def _read(
-    store_ref: weakref.ref[TraceStore],
-    parser: Parser,
-    cache: CacheFolder | None,
-    entries: Sequence[Entry],
-) -> None:
-    """Open one file, or load several summaries, in a thread without a reference to the store."""
-    for start in range(0, len(entries), BATCH_SIZE):
-        results: list[tuple[Entry, Result | Absent]] = []
-        for entry in entries[start : start + BATCH_SIZE]:
-            if cache is not None and entry.may_be_cached:
-                results.append((entry, load_cached_summary(cache, entry)))
-            else:
-                results.append((entry, load_entry(parser, cache, entry)))
-        parser.announce(-sum(entry.file.state.size_bytes for entry, _ in results))
-        store = store_ref()
-        if store is not None:
-            store._store_results(results)
-        del results, store
-    store = store_ref()
-    if store is not None:
-        store._end_reading()
 
 
 def _end(
