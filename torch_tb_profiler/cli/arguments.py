@@ -243,8 +243,8 @@ def _add_ingest(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     ingest.add_argument(
         "--scheduler",
         metavar="URL",
-        help="Dask scheduler, tcp://HOST:PORT, whose workers parse; they need access to the files "
-        "and the cache",
+        help="scheduler whose workers parse: Dask's tcp://HOST:PORT, Ray's ray://HOST:PORT, or ray "
+        "for the Ray cluster of this machine; they need access to the files and the cache",
     )
     ingest.add_argument("--cache-dir", metavar="DIR", help="folder or bucket of parsed traces")
     add_reading(ingest, parts=False)

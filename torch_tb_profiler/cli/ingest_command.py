@@ -1,4 +1,4 @@
-"""``torch-tb-profiler ingest``: parse every trace into the cache, here or on a Dask cluster."""
+"""``torch-tb-profiler ingest``: parse every trace into the cache, here or on a cluster."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from torch_tb_profiler.knowledge.user_rules import UserRules
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.ingest.dask import dask_executor
 from torch_tb_profiler.loading.ingest.job import IngestResult
+from torch_tb_profiler.loading.ingest.ray import is_ray, ray_executor
 from torch_tb_profiler.loading.ingest.run import (
     Submit,
     ingest_all,
@@ -137,7 +138,8 @@ def run(arguments: Namespace) -> int:
             print_warning(note)
         with ExitStack() as stack:
             if arguments.scheduler:
-                executor = stack.enter_context(dask_executor(arguments.scheduler))
+                connect = ray_executor if is_ray(arguments.scheduler) else dask_executor
+                executor = stack.enter_context(connect(arguments.scheduler))
                 submit = on_executor(executor, cache, rules)
             else:
                 submit = stack.enter_context(

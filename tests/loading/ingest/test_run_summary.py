@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,11 @@ from torch_tb_profiler.loading.ingest import together
 from torch_tb_profiler.loading.ingest.job import Job, ingest_file
 from torch_tb_profiler.loading.ingest.run_summary import load_run, save_run
 from torch_tb_profiler.loading.ingest.summaries import FRAMES, load_summary, save_summary
+from torch_tb_profiler.loading.opening.open_file import OpenedFile
 from torch_tb_profiler.loading.queries.views import run_view, view_spec
 from torch_tb_profiler.loading.store import reading, run_loading
+from torch_tb_profiler.loading.store.entries import Entry
+from torch_tb_profiler.loading.store.entry_loading import Absent, Result, load_cached_summary
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.storage.cache_folder import CacheFolder
 from torch_tb_profiler.trace.cache import BrokenCacheError
@@ -104,27 +107,27 @@ def test_a_new_server_reads_the_run_at_once(
         monkeypatch.setattr(module, "FEWEST_RANKS", 4)
     logs = tmp_path / "logs"
     logs.mkdir()
-    for file in (samples / "dlrm_8_ranks").iterdir():
-        (logs / file.name).write_bytes(file.read_bytes())
+    for sample in (samples / "dlrm_8_ranks").iterdir():
+        (logs / sample.name).write_bytes(sample.read_bytes())
     cache = CacheFolder(tmp_path / "cache")
     root = TraceRoot(os.fspath(logs))
     files = Catalog([root], cache=None).contents().files()
     for file in files:
         assert ingest_file(Job(file.location, file.state, cache)).problem is None
     together.store_ingested_runs(files, cache, NO_RULES)
-    single: list[object] = []
-    load_one = reading.load_cached_summary
-    monkeypatch.setattr(
-        reading,
-        "load_cached_summary",
-        lambda cache, entry: single.append(entry) or load_one(cache, entry),
-    )
-
+    single: list[Entry] = []
     stored = threading.Event()
-    store_all = reading.store_opened_run
-    monkeypatch.setattr(
-        reading, "store_opened_run", lambda *given: (store_all(*given), stored.set())
-    )
+
+    def load_one(cache: CacheFolder, entry: Entry) -> Result | Absent:
+        single.append(entry)
+        return load_cached_summary(cache, entry)
+
+    def store_all(cache: CacheFolder, opened: Sequence[tuple[Entry, OpenedFile]]) -> None:
+        run_loading.store_opened_run(cache, opened)
+        stored.set()
+
+    monkeypatch.setattr(reading, "load_cached_summary", load_one)
+    monkeypatch.setattr(reading, "store_opened_run", store_all)
 
     def opened(*, stores: bool = False) -> int:
         """How many summaries a new server reads by themselves."""

@@ -16,10 +16,23 @@ from torch_tb_profiler.storage.discovery import SpanFile
 
 Submit = Callable[[SpanFile], "Future[IngestResult]"]
 
-_DIED = ("WorkerDiedError", "KilledWorker", "BrokenProcessPool")
+_DIED = (
+    "WorkerDiedError",
+    "KilledWorker",
+    "BrokenProcessPool",
+    "WorkerCrashedError",
+    "OutOfMemoryError",
+    "NodeDiedError",
+)
 """Names of executors' errors for a task whose process ended."""
 
-_LOST = ("SchedulerLostError", "FutureCancelledError", "FuturesCancelledError")
+_LOST = (
+    "SchedulerLostError",
+    "FutureCancelledError",
+    "FuturesCancelledError",
+    "RaySystemError",
+    "LocalRayletDiedError",
+)
 """The same for tasks that an executor dropped because it lost its scheduler."""
 
 
