@@ -65,6 +65,8 @@ EXPERT_KERNELS = pl.Schema(
 MAX_KERNELS = 24
 """Kernels of a stage beyond these, by time, are one row per step: a summary stays small."""
 FURTHER = "(further kernels)"
+FORWARD = "forward pass of the layer"
+"""Where the tokens of a backward pass are from that says nothing itself."""
 _MAX_LAYER = 96
 """Characters of a layer's name, its end; paths of modules are long."""
 
@@ -100,6 +102,7 @@ def expert_pass_facts(trace: Trace) -> pl.DataFrame:
         }
     ).hstack(pass_tokens(trace))
     others = pl.DataFrame({"step": loose_steps, "start_ns": items.start_ns[loose[first_loose]]})
+    own = _with_forward_tokens(own)
     frame = pl.concat([own, others.with_columns(number=pl.lit(0, pl.Int64))], how="diagonal")
     frame = frame.with_columns(
         pl.when(pl.col("step") >= 0).then("step"),
@@ -162,7 +165,7 @@ def _summed(group: Int64, values: Int64, count: int) -> Int64:
 
 def _layers(trace: Trace, items: ExpertItems, passes: ExpertPasses) -> list[str | None]:
     """Per pass the path of the module, or the name of the range, that is its layer."""
-    layer = items.layer[passes.first_item].tolist()
+    layer = items.layer_slices(trace)[passes.first_item].tolist()
     if not any(each >= 0 for each in layer):
         return [None] * len(layer)
     tree = module_tree(trace)
@@ -188,6 +191,30 @@ def _directions(trace: Trace, items: ExpertItems, passes: ExpertPasses) -> list[
     names = {int(Phase.FORWARD): "forward", int(Phase.BACKWARD): "backward"}
     phases = np.append(slice_phases(trace), -1)
     return [names.get(int(phases[host])) for host in items.host[passes.first_item].tolist()]
+
+
+def _with_forward_tokens(passes: pl.DataFrame) -> pl.DataFrame:
+    """The passes, backward ones with the tokens of the forward pass of their layer where they say
+    nothing themselves: of several microbatches in order, if there are as many of both."""
+    if not passes["tokens"].null_count() or not passes["layer"].count():
+        return passes
+    keys = ("step", "layer")
+    of_direction = (*keys, "direction")
+    counted = passes.with_columns(
+        turn=pl.int_range(pl.len()).over(of_direction), count=pl.len().over(of_direction)
+    )
+    forward = counted.filter(pl.col("direction") == "forward", pl.col("layer").is_not_null())
+    known = forward.select(
+        *keys, "turn", "count", forward_tokens="tokens", direction=pl.lit("backward")
+    )
+    joined = counted.join(
+        known, on=(*of_direction, "turn", "count"), how="left", maintain_order="left"
+    )
+    filled = pl.col("tokens").is_null() & pl.col("forward_tokens").is_not_null()
+    return joined.with_columns(
+        tokens=pl.coalesce("tokens", "forward_tokens"),
+        token_source=pl.when(filled).then(pl.lit(FORWARD)).otherwise("token_source"),
+    ).select(passes.columns)
 
 
 def _joined(frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
-from torch_tb_profiler.analysis.algebra.forests import gather, indices
+from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.communication.records import Records, records
 from torch_tb_profiler.analysis.experts.marks import EXPERT, ExpertMarks, expert_marks
 from torch_tb_profiler.analysis.experts.stages import NONE, Stage, code
@@ -26,7 +26,9 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import (
 )
 from torch_tb_profiler.analysis.steps.phases.codes_of_slices import launched_in
 from torch_tb_profiler.knowledge import experts
+from torch_tb_profiler.knowledge.operator_types import operator_type
 from torch_tb_profiler.knowledge.parallel import name_rule
+from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Bools, Int8, Int64
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
@@ -51,7 +53,7 @@ class ExpertItems(Struct, frozen=True, eq=False):
         end_ns: When it ended.
         stream: Number of its stream, different for streams of different devices; -1 on the host.
         step: Row of ``trace.steps``, -1 for none.
-        layer: Slice of the range of a layer around it, -1 for none.
+        layer: The layer around it, as :meth:`ExpertMarks.layer_around`, -1 for none.
         operator: Slice of the operator that launched it and has a stage, -1 for none.
         host: Slice of the host that launched it, -1 for none.
         name: Code of its name; of a collective that of its kernel, or of the call.
@@ -79,6 +81,11 @@ class ExpertItems(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.stage)
 
+    def layer_slices(self, trace: Trace) -> Int64:
+        """The slice of the range or module of each layer, -1 for none."""
+        count = max(trace.slices.height, 1)
+        return np.where(self.layer >= 0, self.layer % count, -1)
+
 
 @per_split
 def expert_items(trace: Trace) -> ExpertItems:
@@ -89,7 +96,8 @@ def expert_items(trace: Trace) -> ExpertItems:
     device = trace.device_work
     work_slice = device["slice"].to_numpy()
     launch = launched_in(trace)
-    operators = _host_products(trace, marks) if device.is_empty() else np.empty(0, np.int64)
+    computes_on_host = device.is_empty() and not marks.is_empty
+    operators = _host_products(trace, marks) if computes_on_host else np.empty(0, np.int64)
     calls = records(trace)
     is_certain = len(work) or len(operators) or np.isin(of_range, EXCHANGES).any()
     # An all_to_all that could be anything is of interest only where there are experts.
@@ -133,7 +141,7 @@ def expert_items(trace: Trace) -> ExpertItems:
             (_streams(trace)[work], call_stream[row], np.full(len(operators), -1))
         )[by],
         step=steps[own][by],
-        layer=innermost_around_start(trace, marks.layers, host)[by],
+        layer=marks.layer_around(trace, host)[by],
         operator=marks.operator_around(trace, host)[0][by],
         host=host[by],
         name=slices["name_code"].to_numpy()[own][by].astype(np.int64),
@@ -162,8 +170,8 @@ def _device_items(trace: Trace, marks: ExpertMarks) -> tuple[Int64, Int8, Int64]
     fits = (by_operator != Stage.PRODUCTS) | is_product
     stage = np.where((stage == NONE) & fits, by_operator, stage)
     _, by_range = marks.range_around(trace, host)
-    inside = (innermost_around_start(trace, marks.layers, host) >= 0) | (by_range == EXPERT)
-    in_expert = (by_range == EXPERT) & is_product
+    inside = (marks.layer_around(trace, host) >= 0) | (by_range == EXPERT)
+    in_expert = np.isin(by_range, (EXPERT, Stage.PRODUCTS)) & is_product
     stage = np.where((stage == NONE) & in_expert, np.int8(Stage.PRODUCTS), stage)
     stage = np.where((stage == NONE) & inside, np.int8(Stage.OTHER), stage)
     boundary = (stage == NONE) & _are_kinds(kind_names, names, _BOUNDARY_KINDS)
@@ -202,8 +210,9 @@ def _exchange_stages(trace: Trace, marks: ExpertMarks) -> Int8:
     stated = np.where(np.isin(by_operator, EXCHANGES), by_operator, by_range)
     exchanges = (frame["collective"] == _ALL_TO_ALL).fill_null(value=False).to_numpy()
     labels = {label: _of_experts(label) for label in frame["group"].drop_nulls().unique()}
-    verdicts = np.array([labels.get(each, codes.UNKNOWN) for each in frame["group"]], np.int8)
-    inside = innermost_around_start(trace, marks.layers, host) >= 0
+    unnamed = _of_unnamed(trace)
+    verdicts = np.array([labels.get(each, unnamed) for each in frame["group"]], np.int8)
+    inside = marks.layer_around(trace, host) >= 0
     by_group = np.select(
         [
             np.isin(stated, EXCHANGES) & (verdicts != codes.NO),
@@ -216,6 +225,17 @@ def _exchange_stages(trace: Trace, marks: ExpertMarks) -> Int8:
     of_call = np.where((stage == NONE) & exchanges, by_group, stage).astype(np.int8)
     of_range: Int8 = of_call[calls.record]
     return of_range
+
+
+def _of_unnamed(trace: Trace) -> int:
+    """The verdict of calls that name no group: of experts, where the job declares a group of
+    experts and none of sequences, which exchange in the same way."""
+    job = trace.meta.info.job
+    groups = (job.groups or ()) if job is not None else ()
+    texts = [text for group in groups for text in (group.description, group.name) if text]
+    dimensions = {rule.dimension for text in texts if (rule := name_rule(text)) is not None}
+    is_certain = "expert" in dimensions and "context" not in dimensions
+    return codes.verdict(True if is_certain else None)
 
 
 def _of_experts(label: str) -> int:
@@ -256,7 +276,20 @@ def _streams_of_calls(trace: Trace, calls: Records) -> Int64:
 
 
 def _host_products(trace: Trace, marks: ExpertMarks) -> Int64:
-    """The operators that are products of experts, where the host computes them."""
-    products: Int64 = marks.operators[marks.operator_codes == Stage.PRODUCTS]
-    around = innermost_around_start(trace, products, indices(trace.slices["parent"])[products])
+    """The operators that are products of experts, where the host computes them: those that are
+    named so, and matrix products inside modules of experts."""
+    named: Int64 = marks.operators[marks.operator_codes == Stage.PRODUCTS]
+    operators = np.flatnonzero(trace.slices["category"].to_numpy() == Category.OPERATOR)
+    names = trace.slices["name_code"].to_numpy()[operators]
+    inside = operators[codes.names_match(trace, names, _is_product)]
+    _, by_range = marks.range_around(trace, inside)
+    parent = indices(trace.slices["parent"])
+    inside = inside[np.isin(by_range, (EXPERT, Stage.PRODUCTS))]
+    # Nodes of the backward pass around named products are called like products, too.
+    products = np.union1d(named, np.setdiff1d(inside, with_ancestors(named, parent)))
+    around = innermost_around_start(trace, products, parent[products])
     return products[around < 0]
+
+
+def _is_product(name: str) -> bool:
+    return operator_type(name) == "matrix_product"

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
-from torch_tb_profiler.analysis.experts.stages import NONE, code
-from torch_tb_profiler.analysis.recording.module_tree import NAME_PREFIX
+from torch_tb_profiler.analysis.algebra.forests import gather, nearest_marked
+from torch_tb_profiler.analysis.experts.stages import NONE, Stage, code
+from torch_tb_profiler.analysis.recording.module_tree import NAME_PREFIX, module_tree
 from torch_tb_profiler.knowledge import experts
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int8, Int64
@@ -47,11 +48,24 @@ class ExpertMarks(Struct, frozen=True, eq=False):
 
     def operator_around(self, trace: Trace, slices: Int64) -> tuple[Int64, Int8]:
         """Per slice (-1 for none) the innermost marked operator around its start and its stage."""
-        return _around(trace, self.operators, self.operator_codes, slices)
+        around = innermost_around_start(trace, self.operators, slices)
+        return around, _codes_at(self.operators, self.operator_codes, around)
 
     def range_around(self, trace: Trace, slices: Int64) -> tuple[Int64, Int8]:
-        """Per slice (-1 for none) the innermost marked range around its start and its code."""
-        return _around(trace, self.ranges, self.range_codes, slices)
+        """Per slice (-1 for none) the innermost marked range around its start, or the module whose
+        backward work it is, and its code."""
+        around = innermost_around_start(trace, self.ranges, slices)
+        backward = _module_of_backward(trace, self.ranges, slices)
+        around = np.where(around >= 0, around, backward)
+        return around, _codes_at(self.ranges, self.range_codes, around)
+
+    def layer_around(self, trace: Trace, slices: Int64) -> Int64:
+        """Per slice (-1 for none) the layer it belongs to, -1 for none: the slice of its range, or
+        for backward work of a module that slice plus the number of slices of the trace."""
+        around = innermost_around_start(trace, self.layers, slices)
+        backward = _module_of_backward(trace, self.layers, slices)
+        own = np.where(backward >= 0, backward + trace.slices.height, -1)
+        return np.where(around >= 0, around, own)
 
 
 @per_trace
@@ -62,9 +76,9 @@ def expert_marks(trace: Trace) -> ExpertMarks:
     is_range = np.isin(category, (Category.ANNOTATION, Category.MODULE))
     operators, operator_codes = _marked(trace, np.flatnonzero(is_operator), _operator_code)
     ranges, range_codes = _marked(trace, np.flatnonzero(is_range), _range_code)
-    layers = np.sort(
-        np.concatenate((operators[operator_codes == LAYER], ranges[range_codes == LAYER]))
-    )
+    # A module of experts is a layer where nothing around it is one.
+    is_layer = np.isin(range_codes, (LAYER, Stage.PRODUCTS))
+    layers = np.sort(np.concatenate((operators[operator_codes == LAYER], ranges[is_layer])))
     no_layer, no_range = operator_codes != LAYER, range_codes != LAYER
     return ExpertMarks(
         _outermost(trace, layers),
@@ -112,10 +126,18 @@ def _outermost(trace: Trace, slices: Int64) -> Int64:
     return slices[retained]
 
 
-def _around(trace: Trace, marked: Int64, values: Int8, slices: Int64) -> tuple[Int64, Int8]:
-    around = innermost_around_start(trace, marked, slices)
+def _codes_at(marked: Int64, values: Int8, around: Int64) -> Int8:
     if not len(marked):
-        return around, np.full(len(slices), NONE, np.int8)
-    position = np.searchsorted(marked, np.maximum(around, 0))
-    own_codes = values[np.minimum(position, len(values) - 1)]
-    return around, np.where(around >= 0, own_codes, NONE).astype(np.int8)
+        return np.full(len(around), NONE, np.int8)
+    position = np.minimum(np.searchsorted(marked, np.maximum(around, 0)), len(values) - 1)
+    return np.where(around >= 0, values[position], NONE).astype(np.int8)
+
+
+def _module_of_backward(trace: Trace, marked: Int64, slices: Int64) -> Int64:
+    """Per slice (-1 for none) the innermost of the marked modules whose backward work it is."""
+    is_module = trace.slices["category"].to_numpy()[marked] == Category.MODULE
+    if not is_module.any():
+        return np.full(len(slices), -1, np.int64)
+    tree = module_tree(trace)
+    nearest = nearest_marked(tree.parent, np.isin(tree.slice, marked[is_module]))
+    return gather(tree.slice, gather(nearest, gather(tree.backward_of, slices)))

@@ -92,9 +92,7 @@ def _runs(items: ExpertItems, stage: Int8, anchors: Int64) -> Int64:
     layer = items.layer[anchors]
     changes = np.append(False, layer[1:] != layer[:-1])
     in_one_range = np.append(False, (layer[1:] == layer[:-1]) & (layer[1:] >= 0))
-    separates = np.isin(
-        stage, (Stage.GATING, Stage.PERMUTATION, Stage.DISPATCH, Stage.COMBINE, Stage.EXCHANGE)
-    )
+    separates = ~np.isin(stage, (Stage.PRODUCTS, Stage.OTHER))
     separates[anchors] = False
     order = np.concatenate((items.order_ns[separates], items.boundary_ns))
     stream = np.concatenate((items.stream[separates], items.boundary_stream))

@@ -19,6 +19,8 @@ from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.experts.items import expert_items
 from torch_tb_profiler.analysis.experts.passes import expert_passes
 from torch_tb_profiler.analysis.experts.stages import Stage
+from torch_tb_profiler.analysis.steps.phases.codes_of_slices import slice_phases
+from torch_tb_profiler.analysis.steps.phases.evidence import Phase
 from torch_tb_profiler.knowledge import experts
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.derived import per_split
@@ -26,9 +28,11 @@ from torch_tb_profiler.trace.limits import MAX_BYTES
 from torch_tb_profiler.trace.model import Trace
 
 SHAPES, RANGE, EXCHANGE = "shapes of products", "name of a range", "rows of the dispatch"
+PLAIN = "shapes of each expert's products"
 """Where a number of tokens is from."""
 
 UNKNOWN = -1
+_ALL_TO_ALL = "all_to_all"
 
 
 @per_split
@@ -39,6 +43,7 @@ def pass_tokens(trace: Trace) -> pl.DataFrame:
     source = np.full(passes.count, "", object)
     for label, values in (
         (SHAPES, _of_shapes(trace)),
+        (PLAIN, _of_plain_products(trace)),
         (RANGE, _of_range_names(trace)),
         (EXCHANGE, _of_exchanges(trace)),
     ):
@@ -121,12 +126,53 @@ def _grouped_rows(shapes: list[list[int]]) -> int:
     return math.prod(shapes[0][:-1])
 
 
+def _of_plain_products(trace: Trace) -> Int64:
+    """Per forward pass the rows of the products of single experts, one after the other.
+
+    An expert multiplies its tokens by each of its weights. Weights of one shape may be several
+    (gate and up), so of the sums over products with weights of one shape the smallest counts once.
+    In a backward pass gradients of weights have other rows.
+    """
+    items, passes = expert_items(trace), expert_passes(trace)
+    values = np.full(passes.count, UNKNOWN, np.int64)
+    chosen = (items.stage == Stage.PRODUCTS) & (items.operator < 0) & (passes.of_item >= 0)
+    rows = np.flatnonzero(chosen & (items.host >= 0))
+    rows = rows[slice_phases(trace)[items.host[rows]] != Phase.BACKWARD]
+    shaped = trace.operators.drop_nulls("input_shape_code").select("slice", "input_shape_code")
+    if not len(rows) or shaped.is_empty():
+        return values
+    around = innermost_around_start(trace, shaped["slice"].to_numpy(), items.host[rows])
+    products = (
+        pl.DataFrame({"slice": around, "pass": passes.of_item[rows]})
+        .unique("slice", keep="first", maintain_order=True)
+        .join(shaped, on="slice", how="inner", maintain_order="left")
+    )
+    sizes = {
+        code: _plain_rows(parsed_shapes(trace.text(code)))
+        for code in products["input_shape_code"].unique()
+    }
+    sums: dict[tuple[int, tuple[int, ...]], int] = {}
+    for number, code in products.select("pass", "input_shape_code").iter_rows():
+        if (size := sizes[code]) is not None:
+            sums[number, size[1]] = sums.get((number, size[1]), 0) + size[0]
+    for (number, _), total in sums.items():
+        values[number] = total if values[number] < 0 else min(values[number], total)
+    return values
+
+
+def _plain_rows(shapes: list[list[int]]) -> tuple[int, tuple[int, ...]] | None:
+    """The rows of the first matrix, and the shape of the weight that it meets."""
+    matrices = [shape for shape in shapes if len(shape) == 2]
+    return (matrices[0][0], tuple(matrices[1])) if len(matrices) > 1 else None
+
+
 def _of_range_names(trace: Trace) -> Int64:
     items, passes = expert_items(trace), expert_passes(trace)
     values = np.full(passes.count, UNKNOWN, np.int64)
     rows = np.flatnonzero((items.layer >= 0) & (passes.of_item >= 0))
-    layers, first = np.unique(items.layer[rows], return_index=True)
-    names = trace.slices["name_code"].to_numpy()[layers].tolist()
+    _, first = np.unique(items.layer[rows], return_index=True)
+    slices = items.layer_slices(trace)[rows[first]]
+    names = trace.slices["name_code"].to_numpy()[slices].tolist()
     for number, name in zip(passes.of_item[rows[first]].tolist(), names, strict=True):
         tokens = experts.tokens_in(trace.text(name) or "")
         if tokens is not None:
@@ -152,25 +198,29 @@ def _of_exchanges(trace: Trace) -> Int64:
 
 @per_split
 def received_rows(trace: Trace) -> Float64:
-    """Per record of communication the rows of its output as the ``c10d`` operator around it has
-    them, NaN where unknown."""
+    """Per record of communication the rows of its output, NaN where unknown: the rows of its input
+    (``Input Dims`` of its metadata), by the sizes of both."""
     calls = records(trace).frame
-    slices = calls["slice"].to_numpy()
-    shaped = trace.operators.filter(pl.col("input_shape_code").is_not_null())
-    around = innermost_around_start(trace, shaped["slice"].to_numpy(), slices)
-    by_slice = dict(
-        zip(shaped["slice"].to_list(), shaped["input_shape_code"].to_list(), strict=True)
+    described = trace.collectives["slice"].unique()
+    shaped = trace.operators.select("slice", "input_shape_code").filter(
+        pl.col("input_shape_code").is_not_null() & pl.col("slice").is_in(described.implode())
     )
-    known: dict[int, float] = {}
-    values = []
-    exchanges = (calls["collective"] == "all_to_all").fill_null(value=False).to_list()
-    for is_exchange, operator in zip(exchanges, around.tolist(), strict=True):
-        shape = by_slice.get(operator) if is_exchange else None
-        if shape is None:
-            values.append(math.nan)
-            continue
-        if shape not in known:
-            first = next((each for each in parsed_shapes(trace.text(shape)) if each), [])
-            known[shape] = float(first[0]) if len(first) > 1 else math.nan
-        values.append(known[shape])
-    return np.array(values, np.float64)
+    slices = calls["slice"].to_numpy()
+    around = innermost_around_start(trace, shaped["slice"].to_numpy(), slices)
+    codes_of_calls = pl.DataFrame({"slice": around}).join(
+        shaped, on="slice", how="left", maintain_order="left"
+    )["input_shape_code"]
+    rows = {code: _first_rows(trace.text(code)) for code in codes_of_calls.drop_nulls().unique()}
+    sent = codes_of_calls.replace_strict(rows, default=None, return_dtype=pl.Float64)
+    sizes = calls.select(
+        pl.when((pl.col("collective") == _ALL_TO_ALL) & (pl.col("input_bytes") > 0)).then(
+            pl.col("output_bytes") / pl.col("input_bytes")
+        )
+    ).to_series()
+    received: Float64 = (sent * sizes).fill_null(math.nan).to_numpy()
+    return received
+
+
+def _first_rows(shapes: str | None) -> float | None:
+    first = next((each for each in parsed_shapes(shapes) if each), [])
+    return float(first[0]) if len(first) > 1 else None
