@@ -25,6 +25,12 @@ HIDDEN = 64
 LAYER_US = 200
 
 
+def _members_text(members: int) -> str:
+    """The ranks of a group, of which torch writes 30."""
+    shown = ", ".join(map(str, range(min(members, 30))))
+    return f"[{shown}{', ...' if members > 30 else ''}]"
+
+
 class MoeWriter:
     """Writes the events of one rank; every kernel is launched from its operator."""
 
@@ -80,7 +86,7 @@ class MoeWriter:
             meta |= {
                 "Process Group Name": "3",
                 "Process Group Description": self._group,
-                "Process Group Ranks": str(list(range(self._members))),
+                "Process Group Ranks": _members_text(self._members),
             }
         shape = [[rows, HIDDEN]] if self._shapes else None
         self._correlation += 1

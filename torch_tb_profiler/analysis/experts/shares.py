@@ -25,14 +25,14 @@ from torch_tb_profiler.trace.model import Trace
 
 EXPERT_SHARES = pl.Schema(
     {
-        "step": pl.Int32,  # row of ``steps``
-        "kind": pl.String,  # RANK, EXPERT
-        "group_key": pl.String,  # of the dispatches, for ranks
-        "number": pl.Int32,  # position of the rank in the group; number of the expert on this rank
-        "tokens": pl.Int64,  # over all passes of the step
+        "step": pl.Int32(),  # row of ``steps``
+        "kind": pl.String(),  # RANK, EXPERT
+        "group_key": pl.String(),  # of the dispatches, for ranks
+        # over all passes of the step, by position of the rank in the group or number of the expert
+        "tokens": pl.List(pl.Int64),
     }
 )
-"""One row per step and rank that tokens are sent to, or expert of the rank."""
+"""One row per step, kind and group."""
 
 RANK, EXPERT = "rank", "expert"
 MAX_PARTS = 4096
@@ -50,6 +50,10 @@ def expert_share_facts(trace: Trace) -> pl.DataFrame:
         pl.concat(parts, how="diagonal_relaxed")
         .group_by("step", "kind", "group_key", "number", maintain_order=True)
         .agg(pl.col("tokens").sum())
+        .sort("number", maintain_order=True)
+        .group_by("step", "kind", "group_key", maintain_order=True)
+        .agg("tokens")
+        .sort("step", "kind", maintain_order=True)
         .select(pl.col(key).cast(dtype) for key, dtype in EXPERT_SHARES.items())
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.metadata import own_rank
-from torch_tb_profiler.analysis.experts.balance import PASS, ExpertLoads, pass_costs, rank_waits
+from torch_tb_profiler.analysis.experts.balance import PASS, ExpertLoads, rank_waits
 from torch_tb_profiler.analysis.experts.shares import RANK
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -19,13 +19,13 @@ MAX_LOADS = 16_384
 """Rows of the table of loads: a map of 256 ranks and 64 layers."""
 
 _TIMES = ("dispatch", "dispatch_exposed", "combine", "combine_exposed")
+_TOTALS = ("product", "routing", *_TIMES)
 _LAYER = ("stage", "layer", "direction")
-_SHARE = ["window", "set"]
 
 
-def layers_table(loads: ExpertLoads) -> Table:
-    """One row per layer and direction, in the order of the step."""
-    costs = pass_costs(loads)
+def layers_table(loads: ExpertLoads, costs: pl.DataFrame) -> Table:
+    """One row per layer and direction, in the order of the step; ``costs`` are those of the
+    passes."""
     several = pl.col("ranks") > 1
     busiest = (
         costs.with_columns(
@@ -63,9 +63,8 @@ def layers_table(loads: ExpertLoads) -> Table:
     return _filled(LAYERS, rows)
 
 
-def ranks_table(loads: ExpertLoads, traces: Mapping[str, Trace]) -> Table:
-    """One row per worker, in the order of the ranks."""
-    per_worker = rank_totals(loads)
+def ranks_table(loads: ExpertLoads, per_worker: pl.DataFrame, traces: Mapping[str, Trace]) -> Table:
+    """One row per worker, in the order of the ranks, from its totals."""
     rows = per_worker.with_columns(
         worker=pl.Series(loads.workers, dtype=pl.String).gather(per_worker["worker"]),
         rank=pl.Series(
@@ -81,25 +80,25 @@ def ranks_table(loads: ExpertLoads, traces: Mapping[str, Trace]) -> Table:
 def rank_totals(loads: ExpertLoads) -> pl.DataFrame:
     """Per worker with work of experts the values of :data:`RANKS`, per step; ``worker`` is its
     number, and ``set`` the ranks it is compared with."""
-    every = pl.concat([loads.passes, loads.loose], how="diagonal_relaxed")
+    keys = ("worker", "set", "number", "tokens", *(f"{key}_ns" for key in _TOTALS))
+    every = pl.concat([loads.passes.select(keys), loads.loose.select(keys)], how="vertical_relaxed")
     steps = pl.DataFrame(
         {"steps": loads.steps, "step_ns": loads.step_ns},
         schema={"steps": pl.Int64, "step_ns": pl.Int64},
     ).with_row_index("worker")
     busy = _busiest_share(loads)
-    times = ("product", "routing", *_TIMES)
+    of_pass = pl.col("number") > 0
     return (
         every.group_by("worker", maintain_order=True)
         .agg(
             pl.col("set").first(),
+            pl.col("tokens").sum(),
             # Dispatch and combine of no pass have no tokens.
-            pl.when(pl.col("tokens").filter(pl.col("number") > 0).null_count() == 0).then(
-                pl.col("tokens").filter(pl.col("number") > 0).sum()
-            ),
+            (pl.col("tokens").is_null() & of_pass).sum().alias("unknown"),
             pl.col("number").max(),
-            *(pl.col(f"{key}_ns").sum() for key in times),
+            *(pl.col(f"{key}_ns").sum() for key in _TOTALS),
         )
-        .with_columns(tokens=pl.when(pl.col("number") > 0).then("tokens"))
+        .with_columns(tokens=pl.when(of_pass & (pl.col("unknown") == 0)).then("tokens"))
         .sort("worker")
         .join(rank_waits(loads), on="worker", how="left", maintain_order="left")
         .join(busy, on="worker", how="left", maintain_order="left")
@@ -114,7 +113,7 @@ def rank_totals(loads: ExpertLoads) -> pl.DataFrame:
             product_pct=_ratio("product_ns", "step_ns") * 100,
             **{
                 f"{key}_us": pl.col(f"{key}_ns") / (pl.col("steps") * NS_PER_US)
-                for key in (*times, "wait")
+                for key in (*_TOTALS, "wait")
             },
         )
         .with_columns(
@@ -127,9 +126,8 @@ def _busiest_share(loads: ExpertLoads) -> pl.DataFrame:
     """Per worker the share of its passes in which its load is the largest, of those whose loads
     differ."""
     ranks = loads.passes.filter("compared")
-    load = _load(PASS)
     return (
-        ranks.with_columns(load=load)
+        ranks.with_columns(load=_load(PASS))
         .filter(pl.col("load").max().over(PASS) > pl.col("load").mean().over(PASS))
         .with_columns(leads=pl.col("load") >= pl.col("load").max().over(PASS))
         .group_by("worker")
@@ -137,7 +135,7 @@ def _busiest_share(loads: ExpertLoads) -> pl.DataFrame:
     )
 
 
-def _load(keys: tuple[str, ...]) -> pl.Expr:
+def _load(*keys: str) -> pl.Expr:
     """Tokens where all ranks of ``keys`` have them, else the time of products."""
     known = pl.col("tokens").null_count().over(keys) == 0
     return pl.when(known).then(pl.col("tokens")).otherwise(pl.col("product_ns")).cast(pl.Float64)
@@ -150,10 +148,12 @@ def loads_table(loads: ExpertLoads) -> Table:
         loads.passes.group_by(*_LAYER, "worker", "set", maintain_order=True)
         .agg(
             pl.col("number").min(),
-            pl.when(pl.col("tokens").null_count() == 0).then(pl.col("tokens").mean()),
+            pl.col("tokens").mean(),
+            pl.col("tokens").null_count().alias("unknown"),
             pl.col("product_ns").mean(),
         )
-        .with_columns(load=_load((*_LAYER, "set")))
+        .with_columns(tokens=pl.when(pl.col("unknown") == 0).then("tokens"))
+        .with_columns(load=_load(*_LAYER, "set"))
         .with_columns(load_ratio=_to_mean("load", *_LAYER, "set"))
         .sort("stage", "number", "worker", maintain_order=True)
     )
@@ -175,17 +175,18 @@ def experts_table(loads: ExpertLoads, traces: Mapping[str, Trace]) -> Table:
     ranks = pl.Series([own_rank(traces[name]) for name in loads.workers], dtype=pl.Int64)
     is_rank = pl.col("kind") == RANK
     shares = loads.shares.with_columns(
-        tokens=pl.col("tokens") / steps.gather(loads.shares["worker"]),
+        number=pl.int_ranges(pl.col("tokens").list.len()),
+        steps=steps.gather(loads.shares["worker"]),
         own=ranks.gather(loads.shares["worker"]),
         # An expert belongs to its rank; a receiver to the group of those that send to it.
         owner=pl.when(is_rank).then(None).otherwise(pl.col("worker")),
-    )
+    ).explode("tokens", "number")
     keys = ["kind", "group_key", "owner"]
     members = pl.col("group_key").str.extract(r"\|\[([\d,]*)").str.split(",")
     rows = (
         shares.group_by(*keys, "number", maintain_order=True)
         .agg(
-            pl.col("tokens").sum(),
+            (pl.col("tokens") / pl.col("steps")).sum(),
             pl.col("worker").n_unique().cast(pl.Int64).alias("senders"),
             pl.col("own").first(),
         )

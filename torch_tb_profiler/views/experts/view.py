@@ -57,22 +57,22 @@ def experts(traces: Mapping[str, Trace], selection: Selection) -> View:
     traces = in_rank_order(traces)
     windows = selected_windows(traces, selection)
     loads = expert_loads(traces, windows, selection, expert_sets(traces))
+    costs, totals = pass_costs(loads), rank_totals(loads)
     tables = (
-        layers_table(loads),
-        ranks_table(loads, traces),
+        layers_table(loads, costs),
+        ranks_table(loads, totals, traces),
         experts_table(loads, traces),
         kernels_table(loads),
         loads_table(loads),
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=_facts(loads),
+        facts=_facts(loads, costs, totals),
         notes=expert_notes(traces, loads, selection),
     )
 
 
-def _facts(loads: ExpertLoads) -> tuple[Fact, ...]:
-    ranks = rank_totals(loads)
+def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tuple[Fact, ...]:
     exchange = ranks.select(
         all_us=pl.col("dispatch_us") + pl.col("combine_us"),
         exposed_us=pl.col("dispatch_exposed_us") + pl.col("combine_exposed_us"),
@@ -81,7 +81,7 @@ def _facts(loads: ExpertLoads) -> tuple[Fact, ...]:
     has_exchange = isinstance(all_us, float) and all_us > 0
     exposed = exposed_us if has_exchange and isinstance(exposed_us, float) else None
     hidden = all_us - exposed if exposed is not None and isinstance(all_us, float) else None
-    cost_us = _cost_us(loads)
+    cost_us = _cost_us(costs)
     step_us = sum(loads.step_ns) / max(sum(loads.steps), 1) / NS_PER_US
     tokens, time = (_maximum(ranks, key) for key in ("token_ratio", "time_ratio"))
     unknown = _unrecognized_pct(loads)
@@ -161,9 +161,9 @@ def _maximum(frame: pl.DataFrame, key: str) -> float | None:
     return value if isinstance(value, float) else None
 
 
-def _cost_us(loads: ExpertLoads) -> float | None:
+def _cost_us(passes: pl.DataFrame) -> float | None:
     """The mean cost of a step of a set of ranks; None without ranks to compare."""
-    costs = pass_costs(loads).filter(pl.col("ranks") > 1)
+    costs = passes.filter(pl.col("ranks") > 1)
     if not costs.height:
         return None
     steps = costs.select("window", "set").unique().height
