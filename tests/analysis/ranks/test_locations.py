@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.helpers.traces import step, trace
-from torch_tb_profiler.analysis.ranks.locations import rank_locations
+from torch_tb_profiler.analysis.ranks.locations import rank_locations, rank_topology
 from torch_tb_profiler.trace.info import JobInfo, ProgramSettings, TraceInfo
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.rank_topology import RankTopology
 
 
 def rank(number: int, host: str | None = None, local: str | None = None) -> Trace:
@@ -45,3 +46,16 @@ def test_nothing_is_guessed(names: tuple[str, str]) -> None:
 
 def test_no_ranks() -> None:
     assert rank_locations({}).is_empty()
+
+
+def test_a_file_beside_the_recordings() -> None:
+    traces = {"a": rank(0, "n0"), "b": rank(1, "n1"), "c": rank(2)}
+    topology = RankTopology(
+        "topology.toml", {2: "n9"}, {"b": "n8"}, {0: "s0"}, {"n8": "s1", "n9": "s1"}
+    )
+    for trace_of_rank in traces.values():
+        rank_topology.provide(trace_of_rank, topology)
+    frame = rank_locations(traces)
+    assert frame["node"].to_list() == ["n0", "n8", "n9"]
+    assert frame["switch"].to_list() == ["s0", "s1", "s1"]
+    assert frame["source"].to_list() == ["recording", "file", "file"]

@@ -48,6 +48,7 @@ class CauseCandidate(Struct, frozen=True, eq=False):
         cause, level, names, ranks, detail, variant, values: As of
             :class:`~torch_tb_profiler.analysis.ranks.causes.RankCause`.
         excess_ns: What the ranks take longer, ``[ranks of the job, steps]``.
+        drained_ns: What their hosts are late for after a stop, likewise; else None.
         calls: Of a slow link the collectives that take longer: ``collective``, ``transfer_ns``,
             ``usual_ns``; else None.
     """
@@ -60,6 +61,7 @@ class CauseCandidate(Struct, frozen=True, eq=False):
     detail: str | None
     variant: str
     values: dict[str, float]
+    drained_ns: Float64 | None = None
     calls: pl.DataFrame | None = None
 
 
@@ -99,7 +101,9 @@ def _outliers(values: Float64, job: RankJob) -> Bools:
     mean = values.mean(axis=1)
     steady = mean > max(limits.least_excess_pct / 100 * step_ns, limits.deviations * spread(mean))
     least_ns = limits.least_step_excess_pct / 100 * step_ns
-    at_times = values > max(least_ns, limits.deviations * spread(values.ravel()))
+    # Some steps scatter more than others: the first of a recording, for example.
+    spreads = np.array([spread(column) for column in values.T])
+    at_times = values > np.maximum(least_ns, limits.deviations * spreads)
     outliers: Bools = steady | at_times.any(axis=1)
     return outliers
 
@@ -134,7 +138,10 @@ def _candidate(
         "usual_ns": max(float(np.nanmean(part)) - float(chosen[group.ranks].mean()), 0.0),
         "slower_pct": (float(np.nanmean(speeds.longer[group.ranks][:, steps])) - 1) * 100,
     }
-    return CauseCandidate(cause, level, group.names, group.ranks, chosen, detail, variant, figures)
+    drained = above.drained_ns.get(reason)
+    return CauseCandidate(
+        cause, level, group.names, group.ranks, chosen, detail, variant, figures, drained
+    )
 
 
 def of_stages(ranks: ComparedRanks) -> list[CauseCandidate]:
@@ -195,5 +202,5 @@ def _slow_link(
             "times": float(np.nanmedian(units.slower[end.units][:, steps])),
             "units": float(end.units.sum()),
         },
-        chosen.select("collective", "transfer_ns", "usual_ns"),
+        calls=chosen.select("collective", "transfer_ns", "usual_ns"),
     )  # fmt: skip

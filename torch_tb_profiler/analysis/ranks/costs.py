@@ -8,57 +8,74 @@ from torch_tb_profiler.analysis.ranks.candidates import CauseCandidate
 from torch_tb_profiler.analysis.ranks.excess import REASONS
 from torch_tb_profiler.analysis.ranks.job import PARTS, RankJob
 from torch_tb_profiler.analysis.ranks.replay import replay
-from torch_tb_profiler.trace.columns import Float64, Int64
+from torch_tb_profiler.trace.columns import Float64
+
+BATCH_VALUES = 24_000_000
+"""So many durations are replayed at once: 200 MB."""
 
 MAX_UNRESOLVED = 0.01
 """A replay in which more than this share of the collectives contradict each other says nothing."""
 
 
 def candidate_costs(job: RankJob, candidates: list[CauseCandidate]) -> tuple[Float64, bool]:
-    """What each candidate costs a step of a job where no other strikes, ns; and whether that is
-    of a replay: else it is the own excess of its ranks."""
+    """What each candidate costs a step of the job, ns, and whether that is of a replay: else it is
+    the own excess of its ranks.
+
+    The larger of two differences: to the job as recorded without it, and to a job without any with
+    it alone. Of two causes on one rank either may hide the other in one of them.
+    """
     steps = len(job.steps)
     own = [float(each.excess_ns[each.ranks].max(axis=0).sum()) / steps for each in candidates]
     if not candidates or job.calls.is_empty():
         return np.array(own), False
-    parts_clean = job.parts_ns.copy()
-    transfers_clean = job.transfer_ns.copy()
+    recorded = (job.parts_ns.sum(axis=0), job.transfer_ns)
     removed = [_removed(job, each) for each in candidates]
-    for part, rows, amount in removed:
-        if part >= 0:
-            parts_clean[part, rows] -= amount
-        else:
-            transfers_clean[rows] -= amount
-    clean = np.maximum(parts_clean, 0).sum(axis=0)
-    owns, transfers = [clean], [np.maximum(transfers_clean, 0)]
-    for part, rows, amount in removed:
-        alone, moved = clean, transfers[0]
-        if part >= 0:
-            alone = clean.copy()
-            alone[rows] += amount
-        else:
-            moved = moved.copy()
-            moved[rows] += amount
-        owns.append(alone)
-        transfers.append(moved)
-    result = replay(job.program, np.stack(owns), np.stack(transfers))
-    if result.unresolved > MAX_UNRESOLVED * len(job.transfer_ns):
+    clean = tuple(
+        np.maximum(values - sum(amounts[which] for amounts in removed), 0.0)
+        for which, values in enumerate(recorded)
+    )
+    scenarios = [clean, recorded]
+    for amounts in removed:
+        scenarios.append(tuple(map(np.add, clean, amounts)))
+        scenarios.append(
+            tuple(
+                np.maximum(values - amount, 0.0)
+                for values, amount in zip(recorded, amounts, strict=True)
+            )
+        )
+    ends = _job_ends(job, scenarios)
+    if ends is None:
         return np.array(own), False
-    ends = result.job_ns
-    return (ends[1:] - ends[0]) / steps, True
+    return np.maximum(ends[2::2] - ends[0], ends[1] - ends[3::2]) / steps, True
 
 
-def _removed(job: RankJob, candidate: CauseCandidate) -> tuple[int, Int64, Float64]:
-    """Which part of which events (or, -1, which collectives) are shorter without a cause, and by
-    how much: the excess of a step in proportion to the part in it."""
+def _job_ends(job: RankJob, scenarios: list[tuple[Float64, ...]]) -> Float64 | None:
+    """When the job ends in each scenario (own time before events, transfers), ns from its start;
+    None where the recordings contradict each other."""
+    size = max(BATCH_VALUES // max(len(job.rank), 1), 1)
+    ends = []
+    for first in range(0, len(scenarios), size):
+        own, transfers = zip(*scenarios[first : first + size], strict=True)
+        result = replay(job.program, np.stack(own), np.stack(transfers))
+        if result.unresolved > MAX_UNRESOLVED * len(job.transfer_ns):
+            return None
+        ends.append(result.job_ns)
+    return np.concatenate(ends)
+
+
+def _removed(job: RankJob, candidate: CauseCandidate) -> tuple[Float64, Float64]:
+    """How much shorter the own time before each event, and each transfer, is without a cause: the
+    excess of a step in proportion to the part in it."""
+    own, moved = np.zeros(len(job.rank)), np.zeros(len(job.transfer_ns))
     if candidate.calls is not None:
-        rows = candidate.calls["collective"].to_numpy()
         longer = (candidate.calls["transfer_ns"] - candidate.calls["usual_ns"]).to_numpy()
-        return -1, rows, np.maximum(longer, 0.0)
-    name = "host" if candidate.variant == "gap" else REASONS[candidate.cause]
-    part = PARTS.index(name)
-    whole = np.maximum(job.own_ns[name], 1.0)
-    share = np.clip(np.nan_to_num(candidate.excess_ns / whole), 0.0, 1.0)
+        moved[candidate.calls["collective"].to_numpy()] = np.maximum(longer, 0.0)
+        return own, moved
     rows = np.flatnonzero(np.isin(job.rank, candidate.ranks))
-    amount = job.parts_ns[part, rows] * share[job.rank[rows], job.program.step[rows]]
-    return part, rows, amount
+    at = (job.rank[rows], job.program.step[rows])
+    name = "host" if candidate.variant == "gap" else REASONS[candidate.cause]
+    for part, excess_ns in ((name, candidate.excess_ns), ("host", candidate.drained_ns)):
+        if excess_ns is not None:
+            share = np.nan_to_num(excess_ns / np.maximum(job.own_ns[part], 1.0))
+            own[rows] += job.parts_ns[PARTS.index(part), rows] * np.clip(share, 0.0, 1.0)[at]
+    return own, moved

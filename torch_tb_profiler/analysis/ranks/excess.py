@@ -10,6 +10,9 @@ from torch_tb_profiler.analysis.ranks.pace import Pace
 from torch_tb_profiler.analysis.ranks.peers import Peers, lower_quartile
 from torch_tb_profiler.trace.columns import Float64
 
+DRAINING = ("slow_input", "pause")
+"""Reasons for which the host stops launching."""
+
 COMMON_SHARE = 0.8
 """A rank with less of the work that its peers have in common has other batches."""
 
@@ -32,11 +35,14 @@ class Excess(Struct, frozen=True, eq=False):
         expert_ns: The part of that of ``uneven_work`` that is in kernels whose shapes follow from
             data, while all others are those of the peers: as tokens are routed to experts.
         gap_ns: The part of that of ``slow_host`` that is one long gap, likewise.
+        drained_ns: Per key of :data:`DRAINING` what the host is late for after it, likewise: a host
+            that stops launching no longer runs ahead of its device.
     """
 
     by_reason: dict[str, Float64]
     expert_ns: Float64
     gap_ns: Float64
+    drained_ns: dict[str, Float64]
 
 
 def excess(job: RankJob, peers: Peers, pace: Pace) -> Excess:
@@ -64,10 +70,11 @@ def excess(job: RankJob, peers: Peers, pace: Pace) -> Excess:
         in_common = -peers.usual(-pace.common_ns)  # here less is unusual
         has_usual = pace.common_ns >= COMMON_SHARE * in_common
         expert = np.where(has_usual, np.minimum(above(at_pace), more), 0.0)
-    reasons |= {
-        "slow_input": above(job.own_ns["input"]),
-        "pause": above(job.own_ns["pause"]),
-        "slow_host": host,
-    }
+    reasons |= {name: above(job.own_ns[REASONS[name]]) for name in DRAINING}
+    stopped = np.maximum(sum(reasons[name] for name in DRAINING), 1.0)
+    late = np.minimum(host, stopped)
+    drained = {name: late * reasons[name] / stopped for name in DRAINING}
+    host = host - sum(drained.values())
+    reasons["slow_host"] = host
     gap = np.minimum(above(job.longest_gap_ns), host)
-    return Excess(reasons, expert, gap)
+    return Excess(reasons, expert, gap, drained)

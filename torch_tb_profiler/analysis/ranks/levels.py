@@ -11,15 +11,15 @@ from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 
 _LEVELS = {
     "experts": ("expert",),
-    "uneven_work": ("replica",),
+    "uneven_work": ("replica", "chain"),
     "slow_device": ("switch", "node"),
     "slow_host": ("switch", "node"),
     "slow_input": ("switch", "node"),
     "pause": ("switch", "node"),
 }
 """Per reason what ranks may share, the largest first; ``experts`` is uneven work in kernels of
-experts. What a replica (``replica``) has to do more is
-the work of its ranks: it has no level of its own."""
+experts. What a replica (``replica``, ``chain``) has to do
+more is the work of its ranks: it has no level of its own."""
 
 
 class SlowGroup(Struct, frozen=True, eq=False):
@@ -77,7 +77,7 @@ def _shares(members: Bools, slow: Bools, mean: Float64) -> bool:
 def _group(
     level: str, name: str | int | None, ranks: Int64, coordinates: pl.DataFrame
 ) -> SlowGroup:
-    if level in ("rank", "replica"):
+    if level in ("rank", "replica", "chain"):
         declared = coordinates["rank"]
         numbers = [int(declared[r]) if declared[r] is not None else r for r in ranks.tolist()]
         return SlowGroup("rank", list(numbers), ranks)

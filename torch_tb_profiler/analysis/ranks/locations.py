@@ -16,6 +16,7 @@ import polars as pl
 from torch_tb_profiler.analysis.communication.metadata import own_rank
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.rank_topology import NO_TOPOLOGY, RankTopology
 
 LOCATION = pl.Schema({"host": pl.String, "local_world_size": pl.Int64})
 """What one recording states of where its rank ran; one row, null for what it does not state."""
@@ -35,6 +36,12 @@ _TORCH_WORKER = re.compile(r"(?P<host>.*[^\d_].*?)_(?P<process>\d{2,10})")
 """``tensorboard_trace_handler`` calls a worker by its machine and process."""
 _NO_HOST = re.compile(r"(worker|rank|host|proc|process|trace|gpu|dp|tp|pp|ep|step)s?\d*", re.I)
 """Words before a number that name no machine: ``rank_12``."""
+
+
+@per_trace
+def rank_topology(trace: Trace) -> RankTopology:  # noqa: ARG001 - provided where there is a file
+    """What a file beside the recordings of the run states; nothing unless it was provided."""
+    return NO_TOPOLOGY
 
 
 @per_trace
@@ -58,21 +65,40 @@ def rank_locations(traces: Mapping[str, Trace]) -> pl.DataFrame:
     # Names that do not all follow it follow another convention: none of them is trusted.
     if None in named:
         named = [None] * len(named)
+    topology = rank_topology(next(iter(traces.values())))
+    of_worker = topology.node_of_worker.get
+    in_file = [
+        (None if rank is None else topology.node_of_rank.get(rank)) or of_worker(worker)
+        for worker, rank in zip(traces, ranks, strict=True)
+    ]
     frame = stated.with_columns(
         worker=pl.Series(list(traces), dtype=pl.String),
         rank=pl.Series(ranks, dtype=pl.Int64),
+        in_file=pl.Series(in_file, dtype=pl.String),
         named=pl.Series(named, dtype=pl.String),
-    ).with_columns(
-        counted=pl.format("node {}", pl.col("rank") // pl.col("local_world_size")),
-        switch=pl.lit(None, pl.String),
-    )
-    sources = {"host": "recording", "named": "worker name", "counted": "local world size"}
+    ).with_columns(counted=pl.format("node {}", pl.col("rank") // pl.col("local_world_size")))
+    sources = {
+        "in_file": "file",
+        "host": "recording",
+        "named": "worker name",
+        "counted": "local world size",
+    }
     source = pl.coalesce(
         pl.when(pl.col(column).is_not_null()).then(pl.lit(text)) for column, text in sources.items()
     )
-    return frame.select(
-        "worker", "rank", pl.coalesce(*sources).alias("node"), "switch", source.alias("source")
-    ).cast(LOCATIONS)
+    located = frame.select(
+        "worker", "rank", pl.coalesce(*sources).alias("node"), source.alias("source")
+    )
+    switch = [
+        (None if rank is None else topology.switch_of_rank.get(rank))
+        or (None if node is None else topology.switch_of_node.get(node))
+        for rank, node in zip(ranks, located["node"].to_list(), strict=True)
+    ]
+    return (
+        located.with_columns(switch=pl.Series(switch, dtype=pl.String))
+        .select(LOCATIONS.names())
+        .cast(LOCATIONS)
+    )
 
 
 def _host_of_worker(worker: str) -> str | None:

@@ -31,7 +31,8 @@ class Pace(Struct, frozen=True, eq=False):
         common_ns: The part of it of the kinds that more than half of the peers have.
         varying_ns: Time of all other kinds, and of kernels of experts: it follows from data.
         is_host: The work is that of operators: there are no kernels.
-        rows: The kinds of work: ``rank``, ``at`` (step), ``kind``, ``work`` (ns at usual pace).
+        rows: The kinds of work: ``rank``, ``at`` (step), ``kind``, ``work`` (ns at usual pace),
+            ``is_common`` (more than half of the peers have it).
     """
 
     slower: Float64
@@ -43,11 +44,11 @@ class Pace(Struct, frozen=True, eq=False):
     rows: pl.DataFrame
 
     def work_of_groups(self, group: Int64) -> tuple[Int64, pl.DataFrame]:
-        """The numbers of groups of ranks; and per group and kind of work that more than half of
-        them have (``group``, ``kind``) what a rank does of it per step, ``work``, ns."""
+        """The numbers of groups of ranks; and per group and kind of work that is common in more
+        than half of them (``group``, ``kind``) what a rank does of it per step, ``work``, ns."""
         numbers = np.unique(group)
         rows = self.rows.with_columns(group=pl.Series(group[self.rows["rank"].to_numpy()]))
-        common = rows.filter(pl.col("kind") != 0).filter(
+        common = rows.filter((pl.col("kind") != 0) & pl.col("is_common")).filter(
             pl.col("group").n_unique().over("kind") * 2 > len(numbers)
         )
         by_rank = common.group_by("group", "kind", "rank", "at").agg(pl.col("work").sum())
@@ -68,13 +69,7 @@ def pace(job: RankJob, peers: Int64) -> Pace:
     rows = rows.with_columns(
         rank=np.repeat(np.arange(len(frames)), [frame.height for frame in frames]), at=step
     ).filter(pl.col("at") >= 0)
-    # Calls beside communication are slower: they count where a rank has no others.
-    mean = (
-        pl.when(pl.col("alone_calls") > 0)
-        .then(pl.col("alone_ns") / pl.col("alone_calls"))
-        .otherwise(pl.col("total_ns") / pl.col("calls"))
-    )
-    rows = rows.with_columns(mean=mean)
+    rows = rows.with_columns(mean=pl.col("total_ns") / pl.col("calls"))
     usual = (
         rows.group_by("kind", "rank").agg(pl.col("mean").median())
         .group_by("kind")
@@ -109,7 +104,7 @@ def pace(job: RankJob, peers: Int64) -> Pace:
         _summed(rows.filter("is_common"), "work", shape),
         _summed(rows.filter(~pl.col("is_common")), "total_ns", shape),
         bool(rows["limit"].len() and (rows["limit"] == HOST).all()),
-        rows.select("rank", "at", "kind", "work"),
+        rows.select("rank", "at", "kind", "work", "is_common"),
     )
 
 

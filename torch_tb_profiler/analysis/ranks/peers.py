@@ -36,7 +36,8 @@ class Peers(Struct, frozen=True, eq=False):
         group: Per rank the number of the group it is compared within.
         coordinates: As :func:`~torch_tb_profiler.analysis.parallel.coordinates.rank_coordinates`,
             with ``replica``: the number of the ranks that share a sample (those of one pipeline
-            and its tensor and context groups), null where the job has no such groups.
+            and its tensor and context groups), and ``chain`` (those of one pipeline alone); null
+            where the job has no such groups.
         is_comparable: Per rank whether its peers have the same work: they are of its stage.
     """
 
@@ -84,16 +85,19 @@ def peers_of(traces: Mapping[str, Trace], given: str | None = None) -> Peers:
         enough = _sizes(candidates) >= LEAST
         group = np.where(enough, candidates + len(alike) * (1 + int(group.max())), group)
     group = _dense(group)
-    coordinates = coordinates.with_columns(replica=_replicas(traces, coordinates["rank"]))
+    coordinates = coordinates.with_columns(
+        replica=_connected(traces, coordinates["rank"], ("pipeline", "tensor", "context")),
+        chain=_connected(traces, coordinates["rank"], ("pipeline",)),
+    )
     stages = _dense_rows(group, where[0])
     return Peers(group, coordinates, (_sizes(group) == _sizes(stages)) & (_sizes(group) > 1))
 
 
-def _replicas(traces: Mapping[str, Trace], ranks: pl.Series) -> pl.Series:
-    """Per rank the number of its replica: what pipeline, tensor and context groups connect."""
-    shared = group_dimensions(traces).filter(
-        pl.col("dimension").is_in(["pipeline", "tensor", "context"])
-    )
+def _connected(
+    traces: Mapping[str, Trace], ranks: pl.Series, dimensions: tuple[str, ...]
+) -> pl.Series:
+    """Per rank the number of the ranks that groups of some dimensions connect with it."""
+    shared = group_dimensions(traces).filter(pl.col("dimension").is_in(dimensions))
     positions = pl.DataFrame({"ranks": ranks, "position": np.arange(len(ranks))}).drop_nulls()
     members = (
         shared.select("ranks")

@@ -13,8 +13,6 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, indices_at
-from torch_tb_profiler.analysis.algebra.intervals import total_within
-from torch_tb_profiler.analysis.communication.roles import Role, role_intervals
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recording.user_rules import kernel_kind
 from torch_tb_profiler.knowledge.rank_causes import is_expert_kernel
@@ -41,8 +39,6 @@ STEP_WORK = pl.Schema(
         "limit": pl.Int8,  # MEMORY, COMPUTE, EXPERT, HOST
         "calls": pl.Int32,
         "total_ns": pl.Float32,
-        "alone_calls": pl.Int32,  # those without communication at the same time
-        "alone_ns": pl.Float32,
     }
 )
 """One row per step and kind of work."""
@@ -73,7 +69,6 @@ def step_work(trace: Trace) -> pl.DataFrame:
         else pl.lit(HOST, pl.Int8),
     )
     rest = HOST if not is_kernel.any() else MEMORY
-    alone = pl.col("alone")
     frame = (
         work.join(largest, on=by_kind, how="left")
         .with_columns(pl.col("kind", "name").fill_null(0), pl.col("limit").fill_null(rest))
@@ -81,8 +76,6 @@ def step_work(trace: Trace) -> pl.DataFrame:
         .agg(
             pl.len().alias("calls"),
             pl.col("dur_ns").sum().alias("total_ns"),
-            alone.sum().alias("alone_calls"),
-            pl.col("dur_ns").filter(alone).sum().alias("alone_ns"),
         )
         .sort("step", "kind")
     )
@@ -91,8 +84,6 @@ def step_work(trace: Trace) -> pl.DataFrame:
 
 def _of_kernels(trace: Trace, rows: Int64) -> pl.DataFrame:
     work = trace.device_work
-    start, dur = work["start_ns"].to_numpy()[rows], work["dur_ns"].to_numpy()[rows]
-    overlapped = total_within(role_intervals(trace)[Role.COMMUNICATION], start, start + dur)
     return pl.DataFrame(
         {
             "step": indices_at(trace.slices["step"], indices_at(work["slice"], rows)),
@@ -100,8 +91,7 @@ def _of_kernels(trace: Trace, rows: Int64) -> pl.DataFrame:
             "grid_code": indices_at(work["grid_code"], rows),
             "block_code": indices_at(work["block_code"], rows),
             "input_shape_code": _shapes(trace, indices_at(work["owner"], rows)),
-            "dur_ns": dur,
-            "alone": overlapped == 0,
+            "dur_ns": work["dur_ns"].to_numpy()[rows],
         }
     )
 
@@ -120,7 +110,6 @@ def _of_host(trace: Trace) -> pl.DataFrame:
             "block_code": np.full(count, -1, np.int64),
             "input_shape_code": _shapes(trace, operators["id"].to_numpy()),
             "dur_ns": operators["self_ns"].to_numpy(),
-            "alone": np.ones(count, np.bool_),
         }
     )
 

@@ -24,6 +24,7 @@ from torch_tb_profiler.evidence.damage import damage_notes
 from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
+from torch_tb_profiler.loading.opening.rank_topology import join_topology
 from torch_tb_profiler.loading.queries.pairs import (
     pair_of_request,
     pair_view,
@@ -296,6 +297,7 @@ def _run_result(
     if failed and not opened:
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
+    join_topology(files, traces.values())
     left_out = tuple(_left_out_note(file, error) for file, error in failed)
     view = run_view(spec, traces, subject.selection, left_out, subject.parameters)
     shown_subject = replace(with_names(subject, files[0]), worker=None)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
-from torch_tb_profiler.analysis.ranks.locations import rank_locations
+from torch_tb_profiler.analysis.ranks.locations import rank_locations, rank_topology
 from torch_tb_profiler.analysis.ranks.measures import averaged_steps, rank_measures
 from torch_tb_profiler.analysis.ranks.outliers import rank_outliers
 from torch_tb_profiler.analysis.ranks.patterns import rank_patterns
@@ -29,7 +29,7 @@ from torch_tb_profiler.views.ranks.rows import (
     ranks_table,
 )
 from torch_tb_profiler.views.ranks.slow_ranks import SLOW_RANKS, slow_ranks_table
-from torch_tb_profiler.views.schema import Fact, View
+from torch_tb_profiler.views.schema import Fact, Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
@@ -57,8 +57,21 @@ def ranks(traces: Mapping[str, Trace], selection: Selection) -> View:
     return View(
         tables={table.spec.name: first_rows(table) for table in tables},
         facts=_facts(traces, outliers, pattern),
-        notes=quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+        notes=quality_notes_of_several(traces, RANK_ISSUES, "worker") + _topology_notes(traces),
     )
+
+
+def _topology_notes(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
+    """That the file of nodes and switches beside the recordings is not used."""
+    topology = rank_topology(next(iter(traces.values())))
+    if topology.problem is None:
+        return ()
+    text = (
+        f"{topology.source} beside the recordings is not used: {topology.problem}. "
+        "Nodes are those that the recordings name."
+    )
+    evidence: dict[str, object] = {"file": topology.source, "problem": topology.problem}
+    return (Note("quality", "topology_unread", "warning", text, evidence),)
 
 
 def _facts(
