@@ -163,7 +163,7 @@ def truth(case: Case) -> dict[str, Any]:
 
 
 def write_case(case: Case, folder: Path) -> None:
-    """Write traces and truth into a folder.
+    """Write traces, truth and the file that names the switches into a folder.
 
     Raises:
         OSError: it cannot be written.
@@ -172,3 +172,14 @@ def write_case(case: Case, folder: Path) -> None:
     write_traces(case.job, folder, case.seed)
     text = msgspec.json.format(msgspec.json.encode(truth(case)), indent=1)
     (folder / "truth.json").write_bytes(text)
+    (folder / "topology.toml").write_text(switches_text(case.job.topology), encoding="utf-8")
+
+
+def switches_text(topology: Topology) -> str:
+    """Which nodes are behind which switch: what no recording says, and people write themselves."""
+    lines = ["[switches]"]
+    for switch in range(topology.shape.switches):
+        nodes = np.unique(topology.node[topology.switch == switch]).tolist()
+        names = ", ".join(f'"{topology.host(node)}"' for node in nodes)
+        lines.append(f"{topology.switch_name(switch)} = [{names}]")
+    return "\n".join(lines) + "\n"

@@ -7,11 +7,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import torch_tb_profiler
 from bench.cluster.__main__ import main
-from bench.cluster.jobs import make_case, truth, write_case
+from bench.cluster.jobs import make_case, switches_text, truth, write_case
+from bench.cluster.topology import Topology
+from tests.bench.cluster.ideal import ideal
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +62,16 @@ def test_the_product_reads_all_ranks_and_the_step(folder: Path) -> None:
         assert calls.height > 0
         facts = {fact.key: fact.value for fact in trace.view("distributed").facts}
         assert facts["unmatched_calls"] == 0
+
+
+def test_a_file_says_which_switch_each_node_is_behind() -> None:
+    topology = Topology(ideal(data=32, node_size=4, switch_nodes=4))
+    assert msgspec.toml.decode(switches_text(topology)) == {
+        "switches": {
+            "leaf00": ["node000", "node001", "node002", "node003"],
+            "leaf01": ["node004", "node005", "node006", "node007"],
+        }
+    }
 
 
 def test_the_command_writes_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
