@@ -101,6 +101,7 @@ _NAMES: dict[type, str] = {
     placed_slices.PlacedSlice: "TimelineSlicePayload",
     search.MatchingName: "TimelineFoundNamePayload",
     clocks.WorkerClock: "TimelineClockPayload",
+    clocks.WorkerGroup: "TimelineWorkerGroupPayload",
 }
 """What is declared below the answers, under the names that the pages know it by."""
 

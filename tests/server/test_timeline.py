@@ -344,13 +344,30 @@ def test_clocks_are_aligned_on_the_ends_of_collectives(tmp_path: Path) -> None:
     ask = serve(tmp_path, ["w0", "w1"])
     clocks = ask("timeline/clocks?worker=w0").get_json()["workers"]
     # 1000 µs is 900 µs after w0's first event and 930 µs after w1's.
-    assert [list(clock.values()) for clock in clocks] == [
-        ["w0", None, 0, 0.0, 5, 0, 0],
-        ["w1", None, -30_000, 0.0, 5, 1, 1],
-    ]
-    assert list(clocks[0]) == [
-        "worker", "rank", "offset_ns", "drift_ppm", "collectives", "hops", "uncertainty_ns"
+    assert clocks == [
+        {
+            "worker": worker, "rank": None, "node": None, "origin_us": origin_us,
+            "end_ns": end_ns, "offset_ns": offset_ns, "drift_ppm": 0.0, "collectives": 5,
+            "hops": hops, "uncertainty_ns": hops,
+        }
+        for worker, origin_us, end_ns, offset_ns, hops in (
+            ("w0", 100, 4_900_000, 0, 0),
+            ("w1", 5_000_070, 4_930_000, -30_000, 1),
+        )
     ]  # fmt: skip
+
+
+def test_the_band_of_a_rank_needs_its_summary_alone(tmp_path: Path) -> None:
+    kernels = (("gemm", 100, 30), ("ncclDevKernel_AllReduce(x)", 120, 40))
+    events = [{"cat": "kernel", "name": name, "ts": ts, "dur": dur} for name, ts, dur in kernels]
+    write(tmp_path / "w0.1.pt.trace.json", events)
+    ask = serve(tmp_path, ["w0"])
+    head, arrays = decoded(ask("timeline?band=1&tracks=band:0-0&width_px=60").data)
+    assert arrays["slice_start_ns"].tolist() == [0, 20_000, 30_000]
+    assert arrays["slice_dur_ns"].tolist() == [20_000, 10_000, 30_000]
+    names = [head["names"][row] for row in arrays["slice_name"].tolist()]
+    assert names == ["Computation", "Overlap", "Exposed communication"]
+    assert ask("timeline?band=2&width_px=60").status_code == 400
 
 
 def test_selected_steps_and_exact_names(tmp_path: Path) -> None:

@@ -141,12 +141,16 @@ def _names(timeline: Timeline, codes: Int64, longest_ns: Int64) -> _Names:
     """The text of each code and the other two of each kernel's, those of the longest slices first
     while there is room."""
     columns = _Names([None] * len(codes), [None] * len(codes), [None] * len(codes))
-    kernels = kernel_names(timeline.trace)
+    # A screen of parts alone may be of a summary, which has no slices.
+    kernels = kernel_names(timeline.trace) if (codes >= 0).any() else None
     room = MAX_NAME_BYTES - NAME_ENTRY_BYTES * len(codes)
     for row in np.argsort(-longest_ns, kind="stable").tolist():
         code = int(codes[row])
         text = CATEGORIES[-1 - code].title if code < -1 else name_text(timeline.trace, code) or ""
-        texts = (text, kernels.short_text(code), kernels.demangled_text(code))
+        others = (
+            (kernels.short_text(code), kernels.demangled_text(code)) if kernels else (None, None)
+        )
+        texts = (text, *others)
         cut = [name and name[:MAX_NAME_LENGTH] for name in texts]
         room -= sum(len(msgspec.json.encode(name or "")) for name in cut)
         if room < 0:

@@ -14,7 +14,7 @@ import msgspec
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.views import TablePayload, TraceRef
 from torch_tb_profiler.views.timeline.categories import TimelineCategory
-from torch_tb_profiler.views.timeline.clocks import WorkerClock
+from torch_tb_profiler.views.timeline.clocks import WorkerClock, WorkerGroup
 from torch_tb_profiler.views.timeline.flows import FlowKind
 from torch_tb_profiler.views.timeline.follow import StepKind
 from torch_tb_profiler.views.timeline.idle_gaps import Gap, IdleGap
@@ -215,3 +215,4 @@ class TimelineClocksAnswer(Answer, kw_only=True):
 
     trace: TraceRef
     workers: list[WorkerClock]
+    groups: list[WorkerGroup]

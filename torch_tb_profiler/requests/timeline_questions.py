@@ -35,12 +35,14 @@ class RangeRequest(Struct, frozen=True):
 
 
 class ScreenRequest(Struct, frozen=True):
-    """One screen of a stretch; ``tracks`` None means those that are not collapsed."""
+    """One screen of a stretch; ``tracks`` None means those that are not collapsed. With ``band``
+    only that of the rank, for which its summary is enough."""
 
     range: RangeRequest
     width_px: int
     tracks: str | None = None
     levels: tuple[tuple[str, int], ...] = ()
+    band: bool = False
 
 
 class SummaryRequest(Struct, frozen=True):
@@ -108,7 +110,11 @@ def screen_request(given: Parameters) -> ScreenRequest:
     width_px = parameters.count(given, "width_px")
     if width_px is None or not 1 <= width_px <= MAX_WIDTH_PX:
         raise RequestError("bad_parameter", f"width_px: needs a number from 1 to {MAX_WIDTH_PX}.")
-    return ScreenRequest(range_request(given), width_px, _tracks(given), _levels(given))
+    band = given.get("band") or ""
+    if band not in ("", "1"):
+        raise RequestError("bad_parameter", f"band: {band[:40]!r} is not 1.")
+    tracks = _tracks(given)
+    return ScreenRequest(range_request(given), width_px, tracks, _levels(given), band == "1")
 
 
 def summary_request(given: Parameters) -> SummaryRequest:

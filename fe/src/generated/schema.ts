@@ -673,6 +673,9 @@ export interface TimelineStepsAnswer {
 export interface TimelineClockPayload {
   worker: string;
   rank: number | null;
+  node: string | null;
+  origin_us: number;
+  end_ns: number;
   offset_ns: number | null;
   drift_ppm: number;
   collectives: number;
@@ -680,11 +683,18 @@ export interface TimelineClockPayload {
   uncertainty_ns: number | null;
 }
 
+/** A process group of the reference. */
+export interface TimelineWorkerGroupPayload {
+  label: string;
+  workers: string[];
+}
+
 /** `/timeline/clocks`: the workers of a run on the clock of one of them. */
 export interface TimelineClocksAnswer {
   schema_version: number;
   trace: TraceRef;
   workers: TimelineClockPayload[];
+  groups: TimelineWorkerGroupPayload[];
 }
 
 /** What part of the trace was looked at, and what else was asked. */

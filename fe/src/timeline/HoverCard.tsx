@@ -43,7 +43,7 @@ export function HoverCard({ stage }: Props) {
   if (hover === null) return null;
   return (
     <div ref={card} className="tl-card" aria-hidden="true">
-      {stage.stack.parts.length > 1 && <div className="soft">{partOf(stage.stack, hover.row.track.key).worker}</div>}
+      {stage.stack.parts.length + stage.stack.bands.length > 1 && <div className="soft">{partOf(stage.stack, hover.row.track.key).worker}</div>}
       {hover.box === null ? <CounterText hover={hover} /> : <BoxText stage={stage} hover={hover} box={hover.box} />}
     </div>
   );

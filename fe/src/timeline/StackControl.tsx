@@ -7,6 +7,7 @@ import type { Recording } from "./secondRecording";
 import { SecondRecordingControl } from "./SecondRecordingControl";
 import { formatStack } from "./link";
 import { MAX_STACKED } from "./stack";
+import { RanksForm } from "./RanksForm";
 import { useRecordings } from "./useRecordings";
 
 interface Props {
@@ -25,6 +26,7 @@ export function StackControl({ worker, others, stacked, own }: Props & { readonl
     <Popover label={`${label} ▾`} title="Draw several ranks below each other on one clock, or another recording below this one">
       {(close) => (
         <>
+          {others.length > 0 && <RanksForm own={own} onDone={close} />}
           {others.length > 0 && <StackForm worker={worker} others={others} stacked={stacked} onDone={close} />}
           <SecondRecordingControl others={recordings} onDone={close} />
         </>
@@ -59,6 +61,7 @@ function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDon
         apply(others.filter((name) => chosen.has(name)));
       }}
     >
+      <strong>Ranks with all tracks</strong>
       {others.length > FILTER_FROM && <input className="field" placeholder="Filter workers" aria-label="Filter workers" value={filter} onChange={({ target }) => setFilter(target.value)} />}
       <div className="tl-stack-list">
         <label>
@@ -72,7 +75,7 @@ function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDon
             </label>
           ))}
       </div>
-      <small className="soft">At most {MAX_STACKED} workers, aligned on the ends of their collectives.</small>
+      <small className="soft">With all tracks: at most {MAX_STACKED}, aligned on the ends of their collectives.</small>
       <span className="tl-stack-buttons">
         <button type="submit" className="button">
           Show

@@ -17,7 +17,7 @@ import { PanelSlot } from "./PanelSlot";
 import { timelinePicture } from "./picture";
 import { formatOver, keysOnScreen, tracksOver } from "./rangeTracks";
 import { SearchField } from "./SearchField";
-import { partOf, type Stack } from "./stack";
+import { partOf, workerOfBand, type Stack } from "./stack";
 import { StackControl } from "./StackControl";
 import type { Stage } from "./stage";
 import { StageFrame } from "./StageFrame";
@@ -78,9 +78,11 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
   useGestures(stage, {
     dragMode: () => dragMode,
     onRange: (next, done, draggedOver) => {
-      const [track] = draggedOver ?? [];
+      // A band has no slices to sum up: a drag over bands alone sums up the active worker.
+      const tracksBelow = draggedOver?.filter((key) => workerOfBand(key) === null) ?? null;
+      const [track] = tracksBelow ?? [];
       const { worker, prefix, tracks } = track === undefined ? active : partOf(stack, track);
-      const chosen = tracksOver(draggedOver, prefix, tracks.tracks.length);
+      const chosen = tracksOver(tracksBelow, prefix, tracks.tracks.length);
       setDragged(done ? null : { range: next, over: keysOnScreen(chosen, prefix) });
       if (!done || next.endNs <= next.startNs) return;
       const marked = formatRange(next);

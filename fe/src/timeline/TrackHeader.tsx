@@ -4,6 +4,7 @@ import { memo, useId } from "react";
 import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { canFold, groupKey, LANE_PX, PADDING_PX, type GroupRow, type TrackRow } from "./layout";
+import { workerOfBand } from "./stack";
 import type { Arranging } from "./useArranging";
 
 interface Props<R> {
@@ -34,6 +35,7 @@ export const GroupHeader = memo(function GroupHeader({ row, isCurrent, arranging
 export const TrackHeader = memo(function TrackHeader({ row, isCurrent, arranging }: Props<TrackRow>) {
   const { track, open, pinned, home } = row;
   const nameId = useId();
+  const band = workerOfBand(track.key);
   const subtitle = pinned ? home : track.subtitle;
   const title = [track.title, pinned ? home : null, track.subtitle, track.help].filter((text) => text !== null).join("\n");
   const tabIndex = isCurrent ? 0 : -1;
@@ -47,7 +49,12 @@ export const TrackHeader = memo(function TrackHeader({ row, isCurrent, arranging
   );
   return (
     <div className={`tl-head${pinned ? " tl-pinned" : ""}`} style={{ top: row.topPx, height: row.heightPx }} data-row={track.key} data-track={track.key}>
-      {canFold(track) ? (
+      {band !== null ? (
+        <button type="button" className="tl-fold" tabIndex={tabIndex} title={`${band}\nShow its tracks above`} onClick={() => arranging.onOpenRank(band)}>
+          <Arrow open={false} />
+          {text}
+        </button>
+      ) : canFold(track) ? (
         <button type="button" className="tl-fold" tabIndex={tabIndex} aria-expanded={open} title={title} onClick={() => arranging.onFold(track.key, !open)}>
           <Arrow open={open} />
           {text}

@@ -28,7 +28,10 @@ export function TrackHeaders({ stage, layout, arranging, headersRef }: Props) {
   const reached = isVisible ? current : first === undefined ? "" : rowKey(first);
   const focusOn = (row: Row) => {
     stage?.scrollRowIntoSight(row);
-    controlOf(view.current, rowKey(row))?.focus({ preventScroll: true });
+    const focus = () => controlOf(view.current, rowKey(row))?.focus({ preventScroll: true });
+    if (controlOf(view.current, rowKey(row)) !== null) focus();
+    // A header far away is in the document only after the scroll.
+    else requestAnimationFrame(focus);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const key = keyAt(event.target);
@@ -72,12 +75,13 @@ interface ScrolledProps {
 /** The headers that scroll, and over them the sticky ones. */
 function Scrolled({ stage, layout, headersRef, headerOf, line }: ScrolledProps) {
   const stickyPx = useSticky(stage);
+  const isNear = useNearRows(stage, layout);
   const mark = line === null ? null : <i className="tl-drop" style={{ top: line - 1 }} />;
   const isSticky = ({ topPx }: Row) => topPx < stickyPx;
   return (
     <>
       <div ref={headersRef}>
-        {layout.rows.filter((row) => !isSticky(row)).map(headerOf)}
+        {layout.rows.filter((row) => !isSticky(row) && isNear(row)).map(headerOf)}
         {(stickyPx === 0 || (line ?? 0) > stickyPx) && mark}
       </div>
       {stickyPx > 0 && (
@@ -88,6 +92,19 @@ function Scrolled({ stage, layout, headersRef, headerOf, line }: ScrolledProps) 
       )}
     </>
   );
+}
+
+/** With more rows only the headers near the screen are in the document. */
+const MANY_ROWS = 200;
+/** Headers come and go when this much was scrolled. */
+const BLOCK_PX = 600;
+
+function useNearRows(stage: Stage | null, layout: Layout): (row: Row) => boolean {
+  const block = useStage(stage, (now) => (now === null ? 0 : Math.floor(now.scrollPx / BLOCK_PX)));
+  const viewHeightPx = useStage(stage, (now) => now?.viewHeightPx ?? 0);
+  if (layout.rows.length <= MANY_ROWS) return () => true;
+  const [topPx, bottomPx] = [(block - 1) * BLOCK_PX, (block + 2) * BLOCK_PX + viewHeightPx];
+  return (row) => row.topPx + row.heightPx > topPx && row.topPx < bottomPx;
 }
 
 function useSticky(stage: Stage | null): number {

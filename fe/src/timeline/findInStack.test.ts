@@ -12,7 +12,7 @@ function part(worker: string, shiftNs: number): StackPart {
 }
 
 function stackOfParts(...[first, ...others]: [StackPart, ...StackPart[]]): Stack {
-  return { parts: [first, ...others], groups: [], tracks: [], endNs: 1000, originUs: 0 };
+  return { parts: [first, ...others], bands: [], groups: [], tracks: [], endNs: 1000, originUs: 0 };
 }
 
 function slice(id: number, startNs: number): TimelineSlicePayload {

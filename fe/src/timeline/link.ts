@@ -14,6 +14,7 @@
  *     notes=… note=…    notes (`notes.ts`)
  *     levels=modules:3  groups drawn as tracks, to that level
  *     stack=rank1,rank2 workers drawn below this one; at and range count from the earliest of them
+ *     ranks=0-63        ranks drawn as bands below all tracks (`rankChoice.ts`)
  *     below=… zeros=…   another recording below this one (`secondRecording.ts`)
  *     on=rank1          the stacked worker that slice= and the summary of range= belong to
  */

@@ -101,6 +101,14 @@ export class TileLoader {
     return steps.length === 0 ? null : { window: windowFor(wholeTrace(this.durationNs), widthPx), lanes: steps, layer: "whole", abort: new AbortController() };
   }
 
+  /** Forgets all tiles; what is asked for later is fetched again. */
+  clear(): void {
+    this.pending?.abort.abort();
+    this.pending = null;
+    for (const tile of new Set(this.all())) this.events.onRelease(tile.batch);
+    this.tiles.clear();
+  }
+
   close(): void {
     this.closed = true;
     this.pending?.abort.abort();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { TimelineTrackKind, TimelineTrackPayload, TimelineTracksAnswer } from "../generated/schema";
 import { DEFAULT_FOLDING, fold, groupKey, layOut, uncover } from "./layout";
 import { formatStack, parseStack } from "./link";
-import { arrowsOnScreen, fromPart, inPart, onScreen, partOf, stackOf, type StackedWorker } from "./stack";
+import { arrowsOnScreen, fromPart, inPart, onScreen, partOf, stackOf, workerOfBand, type StackedWorker } from "./stack";
 
 function track(key: string, kind: TimelineTrackKind, group: string, lanes: number): TimelineTrackPayload {
   const rest = { subtitle: null, help: null, lane_titles: null, overlap_from: null, slices: 1, collapsed: false, communication: false, device: null, unit: null, unit_label: null, maximum: null };
@@ -114,4 +114,37 @@ it("workers with any name are parsed from the address, and stay distinct", () =>
   expect([...parseStack("%zz,b")]).toEqual(["%zz", "b"]);
   const stack = stackOf(worker("a", 0, 0, 1), [worker("a/b", 0, 0, 1)]);
   expect(stack.tracks.map(({ key }) => partOf(stack, key).worker)).toEqual([...Array<string>(5).fill("a"), ...Array<string>(5).fill("a/b")]);
+});
+
+describe("bands of ranks", () => {
+  const band = (rank: number, offsetNs: number | null) => ({ worker: `w/${rank}`, title: `rank ${rank}`, query: { worker: `w/${rank}` }, originUs: 1000 + rank, endNs: 40, offsetNs, uncertaintyNs: 2500 });
+  const stack = stackOf(worker("w/0", 0, 1000, 100), [], [band(0, 0), band(1, -50), band(2, null)]);
+
+  it("lie below the tracks, on one clock, whichever rank began first", () => {
+    expect(stack.parts.map(({ shiftNs }) => shiftNs)).toEqual([50]);
+    expect(stack.bands.map(({ shiftNs }) => shiftNs)).toEqual([50, 0, 2050]);
+    expect(stack.endNs).toBe(2090);
+    expect(stack.bands.map(({ firstTrack }) => firstTrack)).toEqual([5, 6, 7]);
+    expect(stack.tracks.slice(5).map(({ title, lanes }) => [title, lanes])).toEqual([["rank 0", 1], ["rank 1", 1], ["rank 2", 1]]);
+    expect(stack.bands.map(({ query }) => query["band"])).toEqual(["1", "1", "1"]);
+  });
+
+  it("are found by their keys, which no worker's tracks have", () => {
+    const keys = stack.tracks.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys.map(workerOfBand)).toEqual([...Array<null>(5).fill(null), "w/0", "w/1", "w/2"]);
+    expect(keys.slice(4).map((key) => partOf(stack, key))).toEqual([stack.parts[0], ...stack.bands]);
+  });
+
+  it("warn of clocks that are not aligned, and say how certain the others are", () => {
+    expect(stack.groups.at(-1)).toMatchObject({ title: "3 ranks", note: { text: "1 not aligned", warns: true } });
+    const aligned = stackOf(worker("w/0", 0, 1000, 100), [], [band(1, -50)]).groups.at(-1);
+    expect(aligned?.note?.help).toContain("at most 2.50 µs");
+  });
+
+  it("take a row each, however many they are", () => {
+    const many = stackOf(worker("w/0", 0, 1000, 100), [], Array.from({ length: 1024 }, (_, rank) => band(rank, 0)));
+    const layout = layOut(many.groups, many.tracks, DEFAULT_FOLDING);
+    expect(layout.tracks.filter(({ track: { key } }) => workerOfBand(key) !== null).length).toBe(1024);
+  });
 });

@@ -29,6 +29,18 @@ export interface StackedWorker {
   readonly zero?: string;
 }
 
+/** A worker of which only the band is drawn: when it computed and communicated. Its summary is enough. */
+export interface StackedBand {
+  readonly worker: string;
+  readonly title: string;
+  readonly query: Query;
+  readonly originUs: number;
+  readonly endNs: number;
+  readonly offsetNs: number | null;
+  /** Standard error of the offset (est.); null where it is unknown. */
+  readonly uncertaintyNs: number | null;
+}
+
 export interface StackPart {
   readonly worker: string;
   readonly query: Query;
@@ -45,6 +57,8 @@ export interface StackPart {
 export interface Stack {
   /** The first is the worker the page is about. */
   readonly parts: readonly [StackPart, ...StackPart[]];
+  /** Workers with a band, below all tracks. */
+  readonly bands: readonly StackPart[];
   readonly groups: readonly TrackGroup[];
   readonly tracks: readonly TimelineTrackPayload[];
   readonly endNs: number;
@@ -52,18 +66,19 @@ export interface Stack {
   readonly originUs: number;
 }
 
-/** Each worker needs its own requests, and more tracks are not readable. */
+/** Workers with all their tracks: each is a trace that the server opens. Bands may be any number. */
 export const MAX_STACKED = 8;
 
 /** The tracks that ranks are compared by; operators only where there is no device. */
 const DEVICE_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "merged", "device_stream"]);
 const HOST_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "operators"]);
 
-export function stackOf(first: StackedWorker, others: readonly StackedWorker[] = []): Stack {
-  if (others.length === 0) return singleWorker(first);
+export function stackOf(first: StackedWorker, others: readonly StackedWorker[] = [], bands: readonly StackedBand[] = []): Stack {
+  if (others.length === 0 && bands.length === 0) return singleWorker(first);
   const workers = [first, ...others] as const;
   const offsets = workers.map((each) => each.offsetNs ?? (each.tracks.origin_us - first.tracks.origin_us) * 1000);
-  const earliestNs = Math.min(0, ...offsets);
+  const bandOffset = (each: StackedBand) => each.offsetNs ?? (each.originUs - first.tracks.origin_us) * 1000;
+  const earliestNs = bands.reduce((earliest, each) => Math.min(earliest, bandOffset(each)), Math.min(0, ...offsets));
   let firstTrack = 0;
   const partFor = (each: StackedWorker): StackPart => {
     const clock = each === first ? "reference" : each.offsetNs === null ? "recorded" : "aligned";
@@ -73,18 +88,69 @@ export function stackOf(first: StackedWorker, others: readonly StackedWorker[] =
     return part;
   };
   const parts = [partFor(first), ...others.map(partFor)] as const;
+  const bandParts = bands.map((each): StackPart => {
+    const part = bandPart(each, first.tracks, Math.round(bandOffset(each) - earliestNs), firstTrack);
+    firstTrack += part.tracks.tracks.length;
+    return part;
+  });
   return {
     parts: [parts[0], ...parts.slice(1)],
-    groups: parts.flatMap((part, index) => groupsOf(part, workers[index])),
-    tracks: parts.flatMap(tracksOf),
-    endNs: Math.max(...parts.map(({ shiftNs, tracks }) => shiftNs + tracks.end_ns)),
+    bands: bandParts,
+    groups: [...parts.flatMap((part, index) => groupsOf(part, workers[index])), ...(bands.length === 0 ? [] : [bandGroup(bands)])],
+    tracks: [...parts.flatMap(tracksOf), ...bandParts.flatMap(({ tracks: { tracks }, prefix }) => tracks.map((track) => ({ ...track, key: prefix + track.key })))],
+    endNs: [...parts, ...bandParts].reduce((end, { shiftNs, tracks }) => Math.max(end, shiftNs + tracks.end_ns), 0),
     originUs: first.tracks.origin_us - parts[0].shiftNs / 1000,
   };
 }
 
+/** Before the keys of bands; keys of workers with tracks have it encoded. */
+const BAND_PREFIX = "=";
+const BANDS = `${BAND_PREFIX}bands`;
+
+function bandPart({ worker, title, query, endNs, originUs, offsetNs }: StackedBand, first: TimelineTracksAnswer, shiftNs: number, firstTrack: number): StackPart {
+  const track: TimelineTrackPayload = {
+    key: "band",
+    title,
+    subtitle: null,
+    kind: "merged",
+    group: BANDS,
+    help: offsetNs === null ? "Its clock is not aligned: no collective connects it with the first rank." : "When the rank computed and communicated.",
+    lanes: 1,
+    lane_titles: null,
+    overlap_from: null,
+    slices: 0,
+    collapsed: false,
+    communication: false,
+    device: null,
+    unit: null,
+    unit_label: null,
+    maximum: null,
+  };
+  const tracks = { ...first, end_ns: endNs, origin_us: originUs, groups: [], tracks: [track], overlapping: 0, tracks_left_out: 0 };
+  return { worker, query: { ...query, band: "1" }, tracks, clock: offsetNs === null ? "recorded" : "aligned", shiftNs, prefix: `${BAND_PREFIX}${encodeURIComponent(worker)}/`, firstTrack };
+}
+
+/** The worker of a band; null for other tracks. */
+export function workerOfBand(trackKey: string): string | null {
+  return trackKey.startsWith(BAND_PREFIX) ? decodeURIComponent(trackKey.slice(BAND_PREFIX.length, trackKey.indexOf("/"))) : null;
+}
+
+function bandGroup(bands: readonly StackedBand[]): TrackGroup {
+  const title = `${formatNumber(bands.length)} ${bands.length === 1 ? "rank" : "ranks"}`;
+  return { key: BANDS, title, kind: "process", device: null, note: bandNote(bands) };
+}
+
+function bandNote(bands: readonly StackedBand[]): NonNullable<TrackGroup["note"]> {
+  const apart = bands.filter(({ offsetNs }) => offsetNs === null).length;
+  if (apart > 0) return { text: `${formatNumber(apart)} not aligned`, warns: true, help: "No collective connects the clocks of these ranks with that of the first one: they are drawn by their recorded clocks, which may be off." };
+  const errors = bands.flatMap(({ uncertaintyNs }) => (uncertaintyNs === null ? [] : [uncertaintyNs]));
+  const within = errors.length === 0 ? "" : ` Uncertainty (est.): at most ${formatValue(errors.reduce((most, each) => Math.max(most, each), 0) / 1000, "us")}.`;
+  return { text: "aligned", warns: false, help: `Moved so that the ends of their collectives meet.${within} Each shows when it computed and communicated; open one to see its tracks.` };
+}
+
 function singleWorker({ worker, query, tracks }: StackedWorker): Stack {
   const part: StackPart = { worker, query, tracks, clock: "reference", shiftNs: 0, prefix: "", firstTrack: 0 };
-  return { parts: [part], groups: tracks.groups, tracks: tracks.tracks, endNs: tracks.end_ns, originUs: tracks.origin_us };
+  return { parts: [part], bands: [], groups: tracks.groups, tracks: tracks.tracks, endNs: tracks.end_ns, originUs: tracks.origin_us };
 }
 
 function groupsOf(part: StackPart, stacked: StackedWorker | undefined): TrackGroup[] {
@@ -131,7 +197,8 @@ export function deviceLabel({ groups }: TimelineTracksAnswer, device: number): s
 
 /** The worker a track on screen belongs to. */
 export function partOf(stack: Stack, trackKey: string): StackPart {
-  return stack.parts.find(({ prefix }) => trackKey.startsWith(prefix)) ?? stack.parts[0];
+  const isOf = ({ prefix }: StackPart) => trackKey.startsWith(prefix);
+  return (trackKey.startsWith(BAND_PREFIX) ? stack.bands.find(isOf) : stack.parts.find(isOf)) ?? stack.parts[0];
 }
 
 /** The part of another worker of the same run; undefined where it is not stacked. */

@@ -13,17 +13,23 @@ export interface StackTilesEvents {
   readonly onChange: () => void;
 }
 
+/** Bands of so many workers keep their tiles; of others they are fetched again when they come on screen. */
+const MAX_LOADED_BANDS = 200;
+
 export class StackTiles {
+  private readonly parts: readonly StackPart[];
   private readonly loaders: readonly TileLoader[];
   /** By number of the track on screen. */
   private readonly loaderOf: readonly TileLoader[];
+  private readonly bandLoaders: ReadonlySet<TileLoader>;
+  /** The loaders of bands that hold tiles, those on screen last. */
+  private readonly loaded = new Set<TileLoader>();
 
-  constructor(
-    private readonly stack: Stack,
-    events: StackTilesEvents,
-  ) {
-    this.loaders = stack.parts.map((part) => new TileLoader(part, stack.endNs, { ...events, onTile: (tile) => events.onTile(tile, part) }));
-    this.loaderOf = stack.parts.flatMap(({ tracks }, index) => tracks.tracks.map(() => this.loaders[index] as TileLoader));
+  constructor(stack: Stack, events: StackTilesEvents) {
+    this.parts = [...stack.parts, ...stack.bands];
+    this.loaders = this.parts.map((part) => new TileLoader(part, stack.endNs, { ...events, onTile: (tile) => events.onTile(tile, part) }));
+    this.loaderOf = this.parts.flatMap(({ tracks }, index) => tracks.tracks.map(() => this.loaders[index] as TileLoader));
+    this.bandLoaders = new Set(this.loaders.slice(stack.parts.length));
   }
 
   tilesOf(track: number): TrackTiles {
@@ -34,7 +40,7 @@ export class StackTiles {
 
   /** Every tile once, with the worker it is of. */
   each(visit: (tile: TrackTile, part: StackPart) => void): void {
-    this.stack.parts.forEach((part, index) => {
+    this.parts.forEach((part, index) => {
       for (const tile of new Set(this.loaders[index]?.all())) visit(tile, part);
     });
   }
@@ -45,9 +51,30 @@ export class StackTiles {
   }
 
   requestMissing(viewport: Viewport, widthPx: number, lanes: readonly LaneRange[], resting: boolean): void {
-    for (const loader of this.loaders) {
-      const loaderLanes = lanes.filter(({ row }) => this.loaderOf[row.number] === loader);
-      if (loaderLanes.length > 0) loader.requestMissing(viewport, widthPx, loaderLanes, resting);
+    const lanesOf = new Map<TileLoader, LaneRange[]>();
+    for (const lane of lanes) {
+      const loader = this.loaderOf[lane.row.number];
+      if (loader === undefined) continue;
+      const known = lanesOf.get(loader);
+      if (known === undefined) lanesOf.set(loader, [lane]);
+      else known.push(lane);
+    }
+    for (const [loader, loaderLanes] of lanesOf) {
+      if (this.bandLoaders.has(loader)) {
+        this.loaded.delete(loader);
+        this.loaded.add(loader);
+      }
+      loader.requestMissing(viewport, widthPx, loaderLanes, resting);
+    }
+    this.releaseOldest(lanesOf);
+  }
+
+  /** Drops the tiles of the bands that were off screen for the longest time. */
+  private releaseOldest(onScreen: ReadonlyMap<TileLoader, unknown>): void {
+    for (const loader of this.loaded) {
+      if (this.loaded.size <= MAX_LOADED_BANDS || onScreen.has(loader)) return;
+      this.loaded.delete(loader);
+      loader.clear();
     }
   }
 

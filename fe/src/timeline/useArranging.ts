@@ -4,8 +4,9 @@ import { useMemo } from "react";
 import { announce } from "./announce";
 import { listWith, MAX_PINNED, orderWith, togglePin, type Arrangement } from "./arrangement";
 import { fold, groupKey, type Folding, type Layout, type Row } from "./layout";
-import { arrangementPatch, foldingPatch } from "./link";
-import type { Stack } from "./stack";
+import { navigate } from "../state/urlStore";
+import { arrangementPatch, foldingPatch, formatStack } from "./link";
+import { MAX_STACKED, type Stack } from "./stack";
 import { writeAddress } from "./visit";
 
 export interface Arranging {
@@ -18,6 +19,8 @@ export interface Arranging {
   /** Moves a row up or down by one. */
   readonly onStep: (row: Row, direction: 1 | -1) => void;
   readonly onFilter: (text: string) => void;
+  /** Draws the tracks of a worker that has a band. */
+  readonly onOpenRank: (worker: string) => void;
 }
 
 export function rowKey(row: Row): string {
@@ -68,6 +71,12 @@ export function useArranging(stack: Stack, layout: Layout, folding: Folding, arr
         else onMove(row, target, direction === 1);
       },
       onFilter: (filter) => apply({ filter }),
+      onOpenRank: (worker) => {
+        const open = stack.parts.map((each) => each.worker);
+        if (open.includes(worker)) announce(`The tracks of ${worker} are on screen.`);
+        else if (open.length >= MAX_STACKED) announce(`The tracks of ${MAX_STACKED} ranks are on screen: close one first.`);
+        else navigate({ stack: formatStack([...open.slice(1), worker]) });
+      },
     };
   }, [stack, layout, folding, arrangement]);
 }

@@ -14,6 +14,7 @@ from torch_tb_profiler.loading.queries.slices import check_slice
 from torch_tb_profiler.loading.queries.traces import (
     as_bad_parameters,
     cut_trace,
+    open_what_fits,
     run_traces,
     timed_trace,
     trace_ref,
@@ -43,9 +44,10 @@ from torch_tb_profiler.requests.timeline_questions import (
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import exact_microseconds
+from torch_tb_profiler.views.timeline.bands import band
 from torch_tb_profiler.views.timeline.categories import CATEGORIES
 from torch_tb_profiler.views.timeline.choice import Choice, ChoiceError, choose
-from torch_tb_profiler.views.timeline.clocks import worker_clocks
+from torch_tb_profiler.views.timeline.clocks import worker_clocks, worker_groups
 from torch_tb_profiler.views.timeline.flows import MAX_FLOWS, Flow, flows_of
 from torch_tb_profiler.views.timeline.follow import Step, step_back, step_onward
 from torch_tb_profiler.views.timeline.index import Timeline, timeline
@@ -95,11 +97,23 @@ def screen_request(
     Raises:
         RequestError: the range is empty, or the tracks are not those of the timeline.
     """
-    trace = timed_trace(catalog, request.range.subject, wait_s)[1]
-    shown = _with_levels(trace, request.levels)
+    if request.band:
+        shown = band(_summary(catalog, request.range.subject, wait_s))
+    else:
+        trace = timed_trace(catalog, request.range.subject, wait_s)[1]
+        shown = _with_levels(trace, request.levels)
     start_ns, end_ns = whole_range(request.range, shown)
     choice = chosen_lanes(shown, request.tracks)
     return shown, choice, Viewport(start_ns, end_ns, request.width_px)
+
+
+def _summary(catalog: Catalog, subject: Subject, wait_s: float | None) -> Trace:
+    """The summary of a rank: enough for its band."""
+    file = catalog.file(subject.run, subject.worker, subject.span, wait_s=wait_s)
+    opened, failed = open_what_fits(catalog, [(file, "summary")], wait_s)
+    if failed:
+        raise failed[0][1]
+    return opened[0][1]
 
 
 def _with_levels(trace: Trace, levels: tuple[tuple[str, int], ...]) -> Timeline:
@@ -227,8 +241,12 @@ def steps_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> Ti
 def clocks_answer(catalog: Catalog, subject: Subject, wait_s: float | None) -> TimelineClocksAnswer:
     """The workers of the run on the clock of one of them."""
     file, _ = timed_trace(catalog, subject, wait_s)
-    clocks = worker_clocks(run_traces(catalog, file, wait_s), file.worker)
-    return TimelineClocksAnswer(trace=trace_ref(file), workers=clocks)
+    summaries = run_traces(catalog, file, wait_s)
+    return TimelineClocksAnswer(
+        trace=trace_ref(file),
+        workers=worker_clocks(summaries, file.worker),
+        groups=worker_groups(summaries, file.worker),
+    )
 
 
 def whole_range(request: RangeRequest, shown: Timeline) -> tuple[int, int]:
