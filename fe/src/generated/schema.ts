@@ -996,6 +996,8 @@ export const VIEWS = {
       "recorded_collectives": ["worker", "step", "kind", "name", "group", "start_us", "elapse_us", "transit_us", "wait_us", "synchronization_us", "idle_us", "source"],
       "links": ["worker", "step", "name", "group", "source_rank", "destination_rank", "transport", "size_bytes", "time_us", "bandwidth_gb_per_s", "large_packet_pct", "source"],
       "cluster_steps": ["worker", "step", "stage", "parallel", "without_communication_us", "communication_alone_us", "stage_us", "receive_alone_us", "collective_alone_us", "source"],
+      "node_map": ["node", "switch", "worker", "rank", "device", "device_name", "busy_pct", "exposed_pct", "wait_pct"],
+      "node_links": ["source_rank", "destination_rank", "transport", "size_bytes", "time_us", "bandwidth_gb_per_s"],
     },
   },
   "strategy": {
@@ -2726,6 +2728,27 @@ export interface DistributedClusterStepsRow {
   source: string | null;
 }
 
+export interface DistributedNodeMapRow {
+  node: string | null;
+  switch: string | null;
+  worker: string | null;
+  rank: number | null;
+  device: number | null;
+  device_name: string | null;
+  busy_pct: number | null;
+  exposed_pct: number | null;
+  wait_pct: number | null;
+}
+
+export interface DistributedNodeLinksRow {
+  source_rank: number | null;
+  destination_rank: number | null;
+  transport: string | null;
+  size_bytes: number | null;
+  time_us: number | null;
+  bandwidth_gb_per_s: number | null;
+}
+
 export interface StrategyDimensionsRow {
   dimension: string | null;
   size: number | null;
@@ -3624,6 +3647,8 @@ export interface Rows {
     "recorded_collectives": DistributedRecordedCollectivesRow;
     "links": DistributedLinksRow;
     "cluster_steps": DistributedClusterStepsRow;
+    "node_map": DistributedNodeMapRow;
+    "node_links": DistributedNodeLinksRow;
   };
   "strategy": {
     "dimensions": StrategyDimensionsRow;

@@ -7,6 +7,7 @@ import { adjust, navigate, useParams } from "../state/urlStore";
 import { Segmented } from "../ui/Segmented";
 import { EmptySelection } from "./EmptySelection";
 import { BigFacts } from "./Facts";
+import { NodeMap } from "./nodeMap/NodeMap";
 import { PageNotes } from "./PageNotes";
 import { PageTable } from "./PageTable";
 import { ViewFrame, type PageProps } from "./ViewFrame";
@@ -26,7 +27,7 @@ const ALL_STEPS = "all";
 const RECORDED = ["cluster_steps", "recorded_collectives", "links"];
 const COLLECTIVES = "collectives";
 /** The tables of each tab, below its charts. */
-const RANK_TABLES = ["stragglers", "overlap", "wait", "cluster_steps", "devices"];
+const RANK_TABLES = ["stragglers", "overlap", "wait", "cluster_steps", "node_links", "devices"];
 const COLLECTIVE_TABLES = [COLLECTIVES, "recorded_collectives", "links", "unmatched"];
 
 export function DistributedPage(props: PageProps) {
@@ -106,6 +107,7 @@ export function DistributedPage(props: PageProps) {
                   />
                 ))}
             </div>
+            {view.tables["node_map"] !== undefined && view.tables["node_map"].row_count > 1 && <NodeMap map={view.tables["node_map"]} links={view.tables["node_links"]} />}
             {tables(RANK_TABLES)}
             <PageNotes notes={view.notes} />
           </>

@@ -114,7 +114,7 @@ const PAGES: readonly Page[] = [
     tabs: [
       // Its id distinguishes it from the part of `distributed` below, whose id is that of former addresses.
       { id: "all_ranks", title: "Ranks", view: "ranks" },
-      { id: "ranks", title: "Overlap & wait", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps"] },
+      { id: "ranks", title: "Overlap & wait", view: "distributed", tables: ["overlap", "wait", "stragglers", "devices", "cluster_steps", "node_map", "node_links"] },
       { id: "collectives", title: "Collectives", view: "distributed", tables: ["collectives", "unmatched", "recorded_collectives", "links"] },
       whole("strategy", "Strategy"),
       whole("experts", "Experts"),

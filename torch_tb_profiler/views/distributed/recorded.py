@@ -130,15 +130,8 @@ def recorded_tables(traces: Mapping[str, Trace], selection: Selection) -> list[T
     """
     tables = []
     for spec in (RECORDED_COLLECTIVES, LINKS, CLUSTER_STEPS):
-        parts = [
-            rows_of_steps(trace, selection, frame, "step").select(
-                pl.lit(worker, pl.String).alias("worker"), pl.all()
-            )
-            for worker, trace in traces.items()
-            if (frame := recorded_frame(trace, spec.name)) is not None
-        ]
-        if parts:
-            rows = pl.concat(parts)
+        rows = recorded_rows(spec.name, traces, selection)
+        if rows is not None:
             if "bandwidth_gbps" in rows.columns:
                 rows = rows.rename({"bandwidth_gbps": "bandwidth_gb_per_s"})
             keys = [key.removeprefix("-") for key in spec.sort.split(",") if key]
@@ -146,6 +139,25 @@ def recorded_tables(traces: Mapping[str, Trace], selection: Selection) -> list[T
                 rows = rows.sort(keys, descending=True, nulls_last=True, maintain_order=True)
             tables.append(_first(rows.height, _filled(spec, rows)))
     return tables
+
+
+def recorded_rows(
+    name: str, traces: Mapping[str, Trace], selection: Selection
+) -> pl.DataFrame | None:
+    """The rows of a side table of all workers, of the selected steps, with ``worker``; None where
+    no worker has it.
+
+    Raises:
+        SelectionError: steps that are malformed or in no worker.
+    """
+    parts = [
+        rows_of_steps(trace, selection, frame, "step").select(
+            pl.lit(worker, pl.String).alias("worker"), pl.all()
+        )
+        for worker, trace in traces.items()
+        if (frame := recorded_frame(trace, name)) is not None
+    ]
+    return pl.concat(parts) if parts else None
 
 
 def _filled(spec: TableSpec, rows: pl.DataFrame) -> Callable[[int], Table]:

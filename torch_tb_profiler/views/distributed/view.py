@@ -30,11 +30,13 @@ from torch_tb_profiler.views.distributed.columns import (
     WAIT,
 )
 from torch_tb_profiler.views.distributed.devices import devices_table
+from torch_tb_profiler.views.distributed.node_map import NODE_LINKS, NODE_MAP, node_map_tables
 from torch_tb_profiler.views.distributed.notes import distributed_notes, workers_with_events
 from torch_tb_profiler.views.distributed.recorded import (
     CLUSTER_STEPS,
     LINKS,
     RECORDED_COLLECTIVES,
+    recorded_rows,
     recorded_tables,
 )
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
@@ -57,14 +59,18 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     matching = select_calls(match(traces), traces, selection, set(windows))
     sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
     ranks = max(sizes, default=None)
+    overlap, wait = overlap_table(chosen, steps), wait_table(matching, steps)
+    devices = devices_table(traces)
+    links = recorded_rows(LINKS.name, chosen, selection)
     tables = (
-        overlap_table(chosen, steps),
-        wait_table(matching, steps),
+        overlap,
+        wait,
         collectives_table(matching, traces),
-        devices_table(traces),
+        devices,
         _stragglers(matching, traces),
         unmatched_table(matching, traces),
         *recorded_tables(chosen, selection),
+        *node_map_tables(traces, overlap, wait, devices, links),
     )
     return View(
         tables={table.spec.name: table for table in tables},
@@ -137,6 +143,8 @@ SPEC = ViewSpec(
         RECORDED_COLLECTIVES,
         LINKS,
         CLUSTER_STEPS,
+        NODE_MAP,
+        NODE_LINKS,
     ),
     function=distributed,
     missing=_missing,
