@@ -16,7 +16,7 @@ from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.quality_notes import is_cut_short
+from torch_tb_profiler.views.quality_notes import is_cut_short, listed
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 CODE = "expert_imbalance"
@@ -74,20 +74,21 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     known = entry(CODE)
     if measured <= known.threshold or cost_pct < known.parameters["min_cost_pct"]:
         return None
-    busiest, share = _most_often(costs)
+    least_pct = known.parameters["steady_pct"]
+    busiest, share = _most_often(costs, least_pct)
     return Finding(
         CODE,
         measured,
         None,
         build_table(EVIDENCE, _rows(costs, loads)),
         values={
-            "busiest": loads.workers[busiest],
+            "busiest": listed([loads.workers[worker] for worker in busiest]),
             "share": share,
             "what": "tokens" if costs["by_tokens"].all() else "time of expert products",
             "cost": cost_pct,
         },
         source={"view": "experts", "table": "expert_layers", "sort": "-cost_us"},
-        variant="default" if share >= known.parameters["steady_pct"] else "turns",
+        variant="default" if share >= least_pct else "turns",
         at_stake_us=cost_us,
     )
 
@@ -107,16 +108,18 @@ def _set_steps(costs: pl.DataFrame) -> int:
     return max(costs.select("window", "set").unique().height, 1)
 
 
-def _most_often(costs: pl.DataFrame) -> tuple[int, float]:
-    """The worker that has the largest load in the largest share of the passes of its set, and that
-    share in %."""
+def _most_often(costs: pl.DataFrame, least_pct: float) -> tuple[list[int], float]:
+    """The workers that have the largest load in at least so many of the passes of their set, else
+    the one that has it most often, and the smallest share of these in %."""
     shares = (
         costs.with_columns(count=pl.len().over("set"))
         .group_by("leader", "set")
         .agg((pl.len() / pl.col("count").first() * 100).alias("share"))
+        .sort("share", "leader", descending=[True, False])
     )
-    row = shares.sort("share", "leader", descending=[True, False]).row(0, named=True)
-    return int(row["leader"]), float(row["share"])
+    steady = shares.filter(pl.col("share") >= least_pct)
+    leaders = steady if steady.height else shares.head(1)
+    return sorted(leaders["leader"].to_list()), float(leaders["share"].to_numpy().min())
 
 
 def _rows(costs: pl.DataFrame, loads: ExpertLoads) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from tests.helpers.moe import (
     deep_ep_chunk,
     expert_parallel,
 )
-from tests.helpers.traces import annotation, call, frame, kernel, op, step, trace
+from tests.helpers.traces import Event, annotation, call, frame, kernel, op, step, trace
 from torch_tb_profiler.analysis.experts.facts import expert_kernel_facts, expert_pass_facts
 from torch_tb_profiler.knowledge.experts import expert_file
 
@@ -162,6 +162,29 @@ def test_microbatches_that_overlap_are_assigned_in_order() -> None:
     assert facts["number"].to_list() == [1, 2, 3, 4, 5, 6]
     assert facts["product_ns"].to_list() == [60 * US] * 6
     assert facts["dispatch_ns"].to_list() == facts["combine_ns"].to_list() == [40 * US] * 6
+
+
+def test_decoding_in_a_graph_is_divided_by_time() -> None:
+    """All kernels of a graph have one launch; low-latency transfers send and wait on one stream."""
+    gemm = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 4096u, 7168u, 8u, (deep_gemm::GemmType)2>"
+    events: list[Event] = [call("cudaGraphLaunch", 0, 2, corr=1)]
+    for number in range(4):
+        t = 10 + 100 * number
+        plan = (
+            (f"void {EP}dispatch_ll<true, 3, 10, 7168>(int)", 0, 5),
+            (ATTENTION, 5, 30),
+            (f"void {EP}dispatch_ll<true, 3, 10, 7168>(int)", 35, 10),
+            (gemm, 45, 20),
+            (gemm, 65, 10),
+            (f"void {EP}combine_ll<10, 7168>(int)", 75, 8),
+            ("void dpsk::rms_norm_kernel<float>(int)", 84, 5),
+        )
+        events += [kernel(name, t + start, dur, corr=1) for name, start, dur in plan]
+    facts = expert_pass_facts(trace(events))
+    assert facts["number"].to_list() == [1, 2, 3, 4]
+    assert facts["product_ns"].to_list() == [30 * US] * 4
+    assert facts["dispatch_ns"].to_list() == [15 * US] * 4
+    assert facts["combine_exposed_ns"].to_list() == [8 * US] * 4
 
 
 def test_products_on_the_host_are_of_experts_where_no_device_is() -> None:

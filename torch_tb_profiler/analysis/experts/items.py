@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.containment import innermost_around_start
+from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, with_ancestors
 from torch_tb_profiler.analysis.communication.records import Records, records
 from torch_tb_profiler.analysis.experts.marks import EXPERT, ExpertMarks, expert_marks
@@ -48,7 +49,7 @@ class ExpertItems(Struct, frozen=True, eq=False):
 
     Attributes:
         stage: :class:`~torch_tb_profiler.analysis.experts.stages.Stage` of each.
-        order_ns: When it was launched, where all launches are recorded; else when it began.
+        order_ns: When it was launched, where all have a launch of their own; else when it began.
         start_ns: When it began.
         end_ns: When it ended.
         stream: Number of its stream, different for streams of different devices; -1 on the host.
@@ -120,7 +121,10 @@ def expert_items(trace: Trace) -> ExpertItems:
         )
     )
     boundary_host = launch[boundary]
-    launched = bool(len(host)) and bool((host >= 0).all()) and bool((boundary_host >= 0).all())
+    # Kernels of a graph share one launch, which says nothing of their order.
+    launches = np.concatenate((launch[work], boundary_host))
+    is_known = len(host) > 0 and min(host.min(), boundary_host.min(initial=0)) >= 0
+    launched = bool(is_known) and len(distinct_values(launches)) == len(launches)
     order = host_start[host] if launched else start
     own = np.concatenate((work_slice[work], calls.frame["work"].to_numpy()[row], operators))
     device_start = device["start_ns"].to_numpy()

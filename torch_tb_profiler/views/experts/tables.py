@@ -110,7 +110,8 @@ def rank_totals(loads: ExpertLoads) -> pl.DataFrame:
         )
         .with_columns(
             tokens=pl.col("tokens") / pl.col("steps"),
-            product_pct=_ratio("product_ns", "step_ns") * 100,
+            # Passes of several streams may overlap.
+            product_pct=(_ratio("product_ns", "step_ns") * 100).clip(upper_bound=100),
             **{
                 f"{key}_us": pl.col(f"{key}_ns") / (pl.col("steps") * NS_PER_US)
                 for key in (*_TOTALS, "wait")

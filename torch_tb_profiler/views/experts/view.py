@@ -118,7 +118,7 @@ def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tupl
         Fact(
             "imbalance_cost_pct",
             "Cost of imbalance (est.)",
-            None if cost_us is None or not step_us else cost_us / step_us * 100,
+            None if cost_us is None or not step_us else min(cost_us / step_us * 100, 100.0),
             "pct",
             None,
             "The same as a share of the step.",
