@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from torch_tb_profiler.analysis.communication.lags import rhythm_keys
 from torch_tb_profiler.analysis.communication.offsets import (
     components,
     offsets_from,
@@ -43,8 +44,14 @@ def align_by_time(calls: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     timed = calls.join(spans, on=call, how="left", maintain_order="left", suffix="_there")
     is_timed = pl.col("end_ns").is_not_null()
     certain = timed.filter(~pl.col("is_uneven") & pl.col("key").is_not_null() & is_timed)
-    clocks, tolerance_ns = _clock_table(certain, calls["worker"].unique().to_list())
     counted = timed.filter(pl.col("bucket").is_not_null() & is_timed)
+    workers = calls["worker"].unique().to_list()
+    clocks, tolerance_ns = _clock_table(certain, workers)
+    apart = _apart(counted, clocks)
+    if apart.height:
+        rhythm = apart.join(rhythm_keys(apart), on=call).with_columns(key="rhythm_key")
+        certain = pl.concat([certain, rhythm.select(certain.columns)])
+        clocks, tolerance_ns = _clock_table(certain, workers)
     clustered = _clustered(counted, clocks, tolerance_ns)
     aligned = _unambiguous(clustered)
     by_time = _decided_by_time(clustered, aligned, tolerance_ns)
@@ -60,6 +67,16 @@ def align_by_time(calls: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         )
         .drop("aligned_key", "is_timed")
     )
+
+
+def _apart(counted: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
+    """The calls of buckets with different numbers of calls whose workers no certain call connects:
+    only their rhythm can say how the clocks differ."""
+    components = clocks.select(pl.col("worker"), "component")
+    known = counted.filter("is_uneven").with_columns(pl.col("worker").cast(pl.Int64))
+    joined = known.join(components, on="worker", how="left", maintain_order="left")
+    is_apart = (pl.col("component").n_unique() > 1) | pl.col("component").is_null().any()
+    return joined.filter(is_apart.over("bucket")).drop("component")
 
 
 def _decided_by_time(
