@@ -200,5 +200,4 @@ PARALLEL = Parameter(
     "SIZES",
     "how the job is divided, where its process groups do not say: tp=8,pp=4,dp=2, with cp=, ep=, "
     "fsdp= and order=megatron, torchtitan, deepspeed or tp-cp-ep-dp-pp",
-    persistent=True,
 )

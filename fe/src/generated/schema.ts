@@ -736,7 +736,7 @@ export const PARAMETERS = {
   what_if: { type: "text", persistent: false },
   at_us: { type: "time_us", persistent: false },
   at_operator: { type: "number", persistent: false },
-  parallel: { type: "text", persistent: true },
+  parallel: { type: "text", persistent: false },
   measure: { type: "choice", persistent: false },
 } as const;
 

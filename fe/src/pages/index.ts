@@ -25,6 +25,7 @@ import { RolesPage } from "./RolesPage";
 import { SequencesPage } from "./SequencesPage";
 import { ShapesPage } from "./ShapesPage";
 import { SnapshotPage } from "./SnapshotPage";
+import { StrategyPage } from "./StrategyPage";
 import { TimelinePage } from "./TimelinePage";
 import type { PageProps } from "./ViewFrame";
 
@@ -47,6 +48,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   groups: GroupsPage,
   ranks: RanksPage,
   distributed: DistributedPage,
+  strategy: StrategyPage,
   experts: ExpertsPage,
   roles: RolesPage,
   efficiency: EfficiencyPage,
