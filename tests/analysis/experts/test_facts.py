@@ -164,6 +164,49 @@ def test_microbatches_that_overlap_are_assigned_in_order() -> None:
     assert facts["dispatch_ns"].to_list() == facts["combine_ns"].to_list() == [40 * US] * 6
 
 
+def test_gathered_dispatches_count_in_a_group_of_experts_alone() -> None:
+    def stages(group: str) -> list[str]:
+        events: list[Event] = []
+        for name, at in (("all_gather", 0), ("reduce_scatter", 30)):
+            meta: dict[str, Any] = {
+                "Collective name": name,
+                "In msg nelems": 8,
+                "Process Group Name": "2",
+                "Process Group Description": group,
+            }
+            events.append(kernel(f"ncclDevKernel_{name}", at, 5, stream=9, **meta))
+        events.append(kernel(DEEP_GEMM, 10, 10))
+        return sorted(set(expert_kernel_facts(trace(events))["stage"]))
+
+    assert stages("ep") == ["combine", "dispatch", "expert products"]
+    assert stages("dp") == ["expert products"]
+
+
+def test_the_form_of_vllm_without_expert_parallelism() -> None:
+    """Gating, sorting, two fused products and the sum of each layer, in one operator."""
+    writer = MoeWriter(None)
+    experts = [[6, 64], [8, 256, 64], [8, 64, 128], [6, 2], [6, 2]]
+    for layer in (0, 1):
+        t = 100 * layer
+        writer.attention(t, t + 1, 5)
+        writer.launched("void vllm::moe::topkGatingSoftmax<8>", t + 5, t + 10, 3)
+        writer.events.append(op("vllm::inplace_fused_experts", t + 10, 30, shape=experts))
+        for name, host, dur in (
+            ("void vllm::moe::moe_align_block_size_kernel<int>", 12, 2),
+            ("fused_moe_kernel", 15, 8),
+            ("void vllm::act_and_mul_kernel<float>(int)", 18, 1),
+            ("fused_moe_kernel", 21, 7),
+            ("void vllm::moe::moe_sum_kernel<c10::BFloat16, 4>", 24, 2),
+        ):
+            writer.launched(name, t + host, t + 10 + host * 2, dur)
+    facts = expert_pass_facts(trace(writer.events))
+    assert facts["number"].to_list() == [1, 2]
+    assert facts["tokens"].to_list() == [12, 12], "each token meets two experts"
+    assert facts["product_ns"].to_list() == [15 * US] * 2
+    assert facts["routing_ns"].to_list() == [7 * US] * 2
+    assert facts["dispatch_ns"].to_list() == [0, 0]
+
+
 def test_decoding_in_a_graph_is_divided_by_time() -> None:
     """All kernels of a graph have one launch; low-latency transfers send and wait on one stream."""
     gemm = "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 4096u, 7168u, 8u, (deep_gemm::GemmType)2>"

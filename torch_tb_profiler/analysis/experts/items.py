@@ -42,6 +42,8 @@ _BOUNDARY_KINDS = frozenset({"attention", "normalization"})
 """Kernels of these kinds lie between layers of experts, never inside one."""
 
 _ALL_TO_ALL = "all_to_all"
+_GATHERED = ("all_gather", "reduce_scatter")
+"""Dispatches that send every token to all ranks of the experts, and their combines."""
 
 
 class ExpertItems(Struct, frozen=True, eq=False):
@@ -227,6 +229,9 @@ def _exchange_stages(trace: Trace, marks: ExpertMarks) -> Int8:
         NONE,
     )
     of_call = np.where((stage == NONE) & exchanges, by_group, stage).astype(np.int8)
+    gathers = frame["collective"].is_in(_GATHERED).fill_null(value=False).to_numpy()
+    named = (verdicts == codes.YES) & frame["group"].is_not_null().to_numpy()
+    of_call[(of_call == NONE) & gathers & named] = Stage.EXCHANGE
     of_range: Int8 = of_call[calls.record]
     return of_range
 

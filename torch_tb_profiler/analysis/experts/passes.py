@@ -78,12 +78,12 @@ def _with_notified(items: ExpertItems) -> Int8:
     if not len(waiting):
         return stage
     main = np.flatnonzero(np.isin(stage, (Stage.DISPATCH, Stage.COMBINE, Stage.EXCHANGE)))
-    by_time = np.lexsort((items.start_ns[main], items.stream[main]))
-    main = main[by_time]
-    for row in waiting.tolist():
-        own = main[items.stream[main] == items.stream[row]]
-        position = int(np.searchsorted(items.start_ns[own], items.start_ns[row]))
-        stage[row] = stage[own[position]] if position < len(own) else Stage.EXCHANGE
+    for stream in np.unique(items.stream[waiting]):
+        rows = waiting[items.stream[waiting] == stream]
+        own = main[items.stream[main] == stream]
+        own = own[np.argsort(items.start_ns[own], kind="stable")]
+        following = np.searchsorted(items.start_ns[own], items.start_ns[rows])
+        stage[rows] = np.append(stage[own], np.int8(Stage.EXCHANGE))[following]
     return stage
 
 
