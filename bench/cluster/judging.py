@@ -131,12 +131,9 @@ def judge_hang(seed: int, ranks: int, kind: str) -> Verdict:
             answer = view.answer or ""
         seconds = time.monotonic() - since
     roots = [row for row in rows if row["is_root"]]
-    named = [row for row in roots[:1] if _is_group(row, known)]
-    if hang.kind == "order":  # either group of the deadlock may come first
-        named = [row for row in roots[:2] if _is_group(row, known)]
-    blamed = set[int]().union(*(
-        parse_ranks(row["blocking_ranks"]) | parse_ranks(row["no_dump_ranks"]) for row in named
-    ))  # fmt: skip
+    # Either group of a deadlock may come first.
+    named = [row for row in roots[: 2 if hang.kind == "order" else 1] if names_call(row, known)]
+    blamed = set[int]().union(*(blamed_ranks(row, known) for row in named))
     keys = ("kind", "rank", "description", "sequence", "operation", "members", "without_dump")
     return Verdict(
         seed=seed,
@@ -211,14 +208,29 @@ def _divides_alike(named: list[int | None] | None, true: list[int]) -> bool:
     return len(pairs) == len(set(named)) == len(set(true))
 
 
-def _is_group(row: dict[str, Any], known: dict[str, Any]) -> bool:
-    """Whether a row is about the collective of the truth, or about the pair of its transfer."""
+def names_call(row: dict[str, Any], known: dict[str, Any]) -> bool:
+    """Whether a row is about the collective of the truth, or about the pair of its transfer.
+
+    The dumps do not say in which of the calls that wait for it a dead rank would have been first:
+    any one will do.
+    """
+    if known["kind"] == "dead":
+        return known["rank"] in parse_ranks(row["no_dump_ranks"])
     if known["is_transfer"]:
         return {known["rank"], known["peer"]} <= (
             parse_ranks(row["waiting_ranks"]) | parse_ranks(row["blocking_ranks"])
         )
     is_same = parse_ranks(row["ranks"]) == set(known["members"])
     return bool(is_same and row["sequence"] == known["sequence"])
+
+
+def blamed_ranks(row: dict[str, Any], known: dict[str, Any]) -> set[int]:
+    """The ranks that a row says are waited for, or do not fit.
+
+    Where two ranks wait to receive from each other, the dumps do not say which one should send.
+    """
+    columns = ["blocking_ranks", "no_dump_ranks", *["waiting_ranks"] * known["is_transfer"]]
+    return set[int]().union(*(parse_ranks(row[column]) for column in columns))
 
 
 def _rows(folder: Path, view: str, table: str) -> list[dict[str, Any]]:

@@ -112,3 +112,33 @@ def test_a_layout_is_judged_by_what_the_product_shows() -> None:
     verdict = judging.judge("layout", 3, 8, "none")
     assert verdict.cause_right
     assert verdict.seconds > 0
+
+
+def _hang(**values: Any) -> dict[str, Any]:
+    known = {"kind": "stuck", "rank": 5, "is_transfer": False, "members": [4, 5], "sequence": 7}
+    return {**known, **values}
+
+
+def _group(**values: Any) -> dict[str, Any]:
+    row = {"ranks": "4-5", "sequence": 7, "waiting_ranks": "4", "blocking_ranks": "5"}
+    return {**row, "no_dump_ranks": None, **values}
+
+
+def test_a_hang_is_named_by_its_group_and_number() -> None:
+    assert judging.names_call(_group(), _hang())
+    assert not judging.names_call(_group(sequence=8), _hang())
+    assert not judging.names_call(_group(ranks="4-6"), _hang())
+    assert judging.blamed_ranks(_group(), _hang()) == {5}
+
+
+def test_of_a_dead_rank_any_call_that_waits_for_it_will_do() -> None:
+    row = _group(ranks="0-7", sequence=1, blocking_ranks=None, no_dump_ranks="5")
+    assert judging.names_call(row, _hang(kind="dead"))
+    assert not judging.names_call(row, _hang(kind="dead", rank=6))
+
+
+def test_of_two_receives_the_pair_is_named() -> None:
+    known = _hang(kind="transfer", is_transfer=True, peer=4)
+    assert judging.names_call(_group(sequence=9), known)
+    assert judging.blamed_ranks(_group(blocking_ranks="4", waiting_ranks="5"), known) == {4, 5}
+    assert not judging.names_call(_group(waiting_ranks="3"), known)
