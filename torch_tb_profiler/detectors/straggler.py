@@ -13,6 +13,7 @@ from torch_tb_profiler.analysis.steps.selected_collectives import selected_match
 from torch_tb_profiler.evidence.collective_waits import exposed_arrivals, latest_arrival
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
+from torch_tb_profiler.evidence.rank_cause import cause_of_worker
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -27,6 +28,8 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     """The worst straggler, which waits clearly less than the others, delays them in the collectives
     of the steps by more than the threshold of their mean step. The gain is the exposed part of that
     delay.
+
+    Where the comparison of the ranks says why the worker is late, the text does too.
 
     A recording that was cut short is not compared: calls whose end is missing look short, as if the
     worker had arrived last.
@@ -49,6 +52,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         pl.col("match").is_in(late["match"].implode()) & (pl.col("worker") != worst)
     )
     gain_ns = min(delay_ns, _exposed_ns(waits, matching, contexts) / len(others))
+    because = cause_of_worker(traces, first.selection, worker)
     return Finding(
         CODE,
         share,
@@ -56,10 +60,12 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         values={
             "worker": worker,
             "arrived_last_pct": late.height / rows.filter(pl.col("worker") == worst).height * 100,
+            "because": because or "",
         },
         evidence=stragglers_table(matching),
         source={"view": "distributed", "table": "stragglers", "sort": "-delay_us"},
         architecture=context.architecture_name,
+        variant="default" if because is None else "caused",
         spot=latest_arrival(rows, worst, matching, contexts),
         at_stake_us=delay_ns / NS_PER_US,
     )

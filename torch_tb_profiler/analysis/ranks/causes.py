@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.communication.matching import Matching, match
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.analysis.ranks.candidates import (
     CauseCandidate,
     ComparedRanks,
@@ -19,7 +21,7 @@ from torch_tb_profiler.analysis.ranks.candidates import (
 from torch_tb_profiler.analysis.ranks.costs import candidate_costs
 from torch_tb_profiler.analysis.ranks.excess import REASONS, excess
 from torch_tb_profiler.analysis.ranks.job import RankJob, rank_job
-from torch_tb_profiler.analysis.ranks.locations import rank_locations
+from torch_tb_profiler.analysis.ranks.locations import rank_locations, rank_topology
 from torch_tb_profiler.analysis.ranks.pace import pace
 from torch_tb_profiler.analysis.ranks.peers import peers_of
 from torch_tb_profiler.analysis.ranks.step_patterns import (
@@ -30,7 +32,9 @@ from torch_tb_profiler.analysis.ranks.step_patterns import (
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.rank_topology import RankTopology
 
 
 class RankCause(Struct, frozen=True, eq=False):
@@ -80,10 +84,24 @@ class RankCauses(Struct, frozen=True, eq=False):
     is_replayed: bool
 
 
+class _LastCauses(Struct, eq=False):
+    """The last result of :func:`rank_causes` with the matching it follows from, which is another
+    object as soon as a trace of the run is; one attribute, as several threads read and write it."""
+
+    result: tuple[Matching, RankTopology, RankCauses | None] | None = None
+
+
+@per_split
+def _last_causes(_trace: Trace) -> _LastCauses:
+    """The result cached with the first trace of a run."""
+    return _LastCauses()
+
+
 def rank_causes(
     traces: Mapping[str, Trace], selection: Selection, given: str | None = None
 ) -> RankCauses | None:
-    """Why the ranks of a job are slow, or None where fewer than two have a whole selected step.
+    """Why the ranks of a job are slow, or None where fewer than two have a whole selected step; the
+    last result for whole recordings is cached.
 
     Args:
         traces: The recordings of the job, or their summaries.
@@ -93,6 +111,18 @@ def rank_causes(
     Raises:
         SelectionError: steps are malformed, or no worker has them; a strategy that is none.
     """
+    if not traces or not selection.is_everything or given is not None:
+        return _rank_causes(traces, selection, given)
+    first = next(iter(in_rank_order(traces).values()))
+    matching, topology, last = match(traces), rank_topology(first), _last_causes(first)
+    if last.result is None or last.result[0] is not matching or last.result[1] is not topology:
+        last.result = (matching, topology, _rank_causes(traces, selection, None))
+    return last.result[2]
+
+
+def _rank_causes(
+    traces: Mapping[str, Trace], selection: Selection, given: str | None
+) -> RankCauses | None:
     job = rank_job(traces, selection)
     if job is None or len(job.traces) < 2:
         return None
