@@ -11,7 +11,13 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.ranks.excess import REASONS, Excess
 from torch_tb_profiler.analysis.ranks.job import RankJob
 from torch_tb_profiler.analysis.ranks.levels import SlowGroup, group_ranks
-from torch_tb_profiler.analysis.ranks.links import LinkUnits, Suspect, link_units, suspect
+from torch_tb_profiler.analysis.ranks.links import (
+    LinkUnits,
+    Suspect,
+    cut_off_nodes,
+    link_units,
+    suspect,
+)
 from torch_tb_profiler.analysis.ranks.pace import Pace
 from torch_tb_profiler.analysis.ranks.peers import Peers, spread
 from torch_tb_profiler.analysis.ranks.stages import stage_excess
@@ -173,6 +179,8 @@ def of_links(ranks: ComparedRanks) -> list[CauseCandidate]:
         "node": locations["node"],
         "switch": locations["switch"],
     }
+    if locations["switch"].null_count():
+        levels["switch"] = cut_off_nodes(units, remaining, locations["node"])
     candidates: list[CauseCandidate] = []
     while remaining.any() and len(candidates) < MAX_LINKS:
         end = suspect(units, remaining, levels)

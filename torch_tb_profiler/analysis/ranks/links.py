@@ -18,6 +18,9 @@ from torch_tb_profiler.analysis.ranks.peers import spread
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 
+LEAST_BYTES = 131_072
+"""Smaller transfers take as long as a collective takes to begin: they say nothing of links."""
+
 _CLASS = ("collective_name", "group_size", "size_bytes", "dtype", "is_pair", "nodes", "switches")
 
 
@@ -61,7 +64,10 @@ def link_units(job: RankJob, nodes: pl.Series, switches: pl.Series) -> LinkUnits
         unit_name=pl.coalesce("pair", "group_key"),
         is_pair=pl.col("pair").is_not_null(),
         set=pl.col("members").list.unique().list.sort(),
-    ).filter(pl.col("transfer_ns") > 0)
+    ).filter(
+        (pl.col("transfer_ns") > 0)
+        & (pl.col("size_bytes").fill_null(LEAST_BYTES) >= LEAST_BYTES)  # without a size: all
+    )
     if calls.is_empty():
         nothing = np.zeros((0, steps))
         return LinkUnits([], [], nothing, nothing, calls.with_columns(unit=0, usual_ns=0.0))
@@ -156,9 +162,36 @@ def _touched(units: LinkUnits, level: str, names: pl.Series) -> dict[str | int, 
     values = names.to_list()
     touched: dict[str | int, Bools] = {}
     for number, members in enumerate(units.members):
-        ends = {values[rank] for rank in members.tolist()} - {None}
+        ends = {values[rank] for rank in members.tolist()}
         if level != "rank" and len(ends) < 2:
             continue  # inside of one end
-        for end in ends:
+        for end in ends - {None}:
             touched.setdefault(end, np.zeros(len(units.members), np.bool_))[number] = True
     return touched
+
+
+def cut_off_nodes(units: LinkUnits, slow: Bools, nodes: pl.Series) -> pl.Series:
+    """Per rank the names of the nodes that no group or pair at full speed connects with most of the
+    job, ``"of n0, n1"``, if its own is one of them; else null, as where nodes are unknown.
+
+    Where no file says which nodes share a switch, this says which share a slow way to the others.
+    """
+    nothing = pl.Series([None] * len(nodes), dtype=pl.String)
+    if nodes.null_count() or not slow.any():
+        return nothing
+    names, of_rank = np.unique(nodes.to_numpy(), return_inverse=True)
+    side = np.arange(len(names))
+    rows = np.flatnonzero(~slow).tolist()
+    fast = [np.unique(of_rank[units.members[row]]) for row in rows]
+    for _ in names:
+        before = side.copy()
+        for ends in fast:
+            side[ends] = side[ends].min()
+        if np.array_equal(side, before):
+            break
+    largest = np.bincount(side[of_rank]).argmax()
+    outside = side != largest
+    if not 1 < int(outside.sum()) < len(names):
+        return nothing
+    text = "of " + ", ".join(names[outside].tolist())
+    return pl.Series([text if cut else None for cut in outside[of_rank].tolist()], dtype=pl.String)
