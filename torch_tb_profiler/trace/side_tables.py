@@ -185,6 +185,16 @@ SIDE_SCHEMAS: dict[str, pl.Schema] = {
             "collective_alone_us": pl.Float64,
         }
     ),
+    "parallel_strategy": pl.Schema(  # operators that are divided alike
+        {
+            "stage": pl.Int64,  # of the pipeline, from 0
+            "mode": pl.String,  # "auto_parallel", "data_parallel" …
+            "type": pl.String,  # of the operators; null where no operator states a strategy
+            "strategy": pl.String,  # parts of each dimension of each input, "((2,1),(1,1))"
+            "operators": pl.Int64,
+            "example": pl.String,  # name of the first
+        }
+    ),
     "timed_steps": pl.Schema(
         {
             "phase": pl.String,  # "train", "evaluation"
@@ -314,6 +324,7 @@ SIDE_TITLES: dict[str, str] = {
     "memory_operators": "memory of each operator",
     "recorded_collectives": "collectives",
     "cluster_steps": "communication of the steps",
+    "parallel_strategy": "parallel strategy",
     "timed_steps": "times of steps",
     "loaders": "data loaders",
     "loader_batches": "batches",

@@ -1012,6 +1012,7 @@ export const VIEWS = {
       "rank_matrix": ["worker", "rank", "node", "pipeline", "data", "context", "expert", "tensor", "computation_us", "exposed_communication_us", "wait_us", "idle_us", "step_us", "input_wait_us", "host_wait_us", "busy_pct", "memory_peak_bytes", "is_outlier"],
       "matrix_lines": ["dimension", "index", "ranks", "measure", "median", "others", "deviation_pct", "is_outlier"],
       "groups": ["group", "dimension", "source", "size", "ranks", "recorded", "collectives", "calls", "total_bytes", "bus_bandwidth_gb_per_s", "reason"],
+      "recorded_strategy": ["stage", "ranks", "mode", "type", "strategy", "division", "operators", "example"],
     },
   },
   "experts": {
@@ -2836,6 +2837,17 @@ export interface StrategyGroupsRow {
   reason: string | null;
 }
 
+export interface StrategyRecordedStrategyRow {
+  stage: number | null;
+  ranks: string | null;
+  mode: string | null;
+  type: string | null;
+  strategy: string | null;
+  division: string | null;
+  operators: number | null;
+  example: string | null;
+}
+
 export interface ExpertsExpertLayersRow {
   stage: number | null;
   layer: string | null;
@@ -3657,6 +3669,7 @@ export interface Rows {
     "rank_matrix": StrategyRankMatrixRow;
     "matrix_lines": StrategyMatrixLinesRow;
     "groups": StrategyGroupsRow;
+    "recorded_strategy": StrategyRecordedStrategyRow;
   };
   "experts": {
     "expert_layers": ExpertsExpertLayersRow;

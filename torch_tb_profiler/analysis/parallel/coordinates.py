@@ -10,6 +10,7 @@ import polars as pl
 from torch_tb_profiler.analysis.communication.metadata import own_rank
 from torch_tb_profiler.analysis.parallel.dimensions import group_dimensions, job_size
 from torch_tb_profiler.analysis.parallel.layout import DATA, EXPERT, parse_layout
+from torch_tb_profiler.analysis.parallel.recorded import recorded_stages
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
 
@@ -47,6 +48,9 @@ def rank_coordinates(traces: Mapping[str, Trace], given: str | None = None) -> p
         indices = _from_layout(given, job_size(traces), ranks)
     else:
         indices = _from_groups(group_dimensions(traces), ranks)
+        stages = recorded_stages(traces)
+        if "pipeline" not in indices and stages is not None:
+            indices["pipeline"] = stages
     frame = base.with_columns(
         indices.get(axis, pl.Series(axis, [None] * len(ranks), pl.Int32)).alias(axis)
         for axis in AXES

@@ -14,7 +14,7 @@ from torch_tb_profiler.importers.mindspore.cluster_steps import cluster_of, read
 from torch_tb_profiler.importers.mindspore.communication import read_communication
 from torch_tb_profiler.importers.mindspore.cpu import CpuSample, read_cpu_utilization
 from torch_tb_profiler.importers.mindspore.files import FileKind
-from torch_tb_profiler.importers.mindspore.job import read_job
+from torch_tb_profiler.importers.mindspore.job import read_job, read_strategies
 from torch_tb_profiler.importers.mindspore.memory_record import TOTALS, read_memory_record
 from torch_tb_profiler.importers.mindspore.memory_usage import read_memory_usage
 from torch_tb_profiler.importers.mindspore.numbers import integer
@@ -152,8 +152,9 @@ def _read_memory_record(data: DeviceData, source: str, content: str) -> None:
     data.tables.add("recorded_memory_peaks", source, [row])
 
 
-def _read_job(data: DeviceData, _source: str, content: Any) -> None:
+def _read_job(data: DeviceData, source: str, content: Any) -> None:
     data.job = read_job(content)
+    data.tables.add("parallel_strategy", source, read_strategies(content))
 
 
 def _read_communication(data: DeviceData, source: str, content: str) -> None:

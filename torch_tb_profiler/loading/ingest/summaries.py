@@ -98,7 +98,7 @@ FRAMES = {
     "records": pl.Schema(RECORDS),
     **{name: schema for name, (schema, _) in _FACTS.items()},
 }
-_SIDE = ("recorded_collectives", "links", "cluster_steps", *FLIGHT_SCHEMAS)
+_SIDE = ("recorded_collectives", "links", "cluster_steps", "parallel_strategy", *FLIGHT_SCHEMAS)
 """The side tables of a summary."""
 WORK = ("device", "start_ns", "dur_ns")
 """The columns of ``device_work`` in a summary."""

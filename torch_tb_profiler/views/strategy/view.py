@@ -17,6 +17,7 @@ from torch_tb_profiler.analysis.parallel.coordinates import rank_coordinates
 from torch_tb_profiler.analysis.parallel.costs import dimension_costs, window_frame
 from torch_tb_profiler.analysis.parallel.dimensions import group_dimensions
 from torch_tb_profiler.analysis.parallel.pipelines import pipelines
+from torch_tb_profiler.analysis.parallel.recorded import TABLE
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
@@ -38,6 +39,7 @@ from torch_tb_profiler.views.strategy.dimensions import dimensions_table, groups
 from torch_tb_profiler.views.strategy.matrix import matrix_tables
 from torch_tb_profiler.views.strategy.measures import rank_measures
 from torch_tb_profiler.views.strategy.pipeline import pipeline_tables
+from torch_tb_profiler.views.strategy.recorded import RECORDED, recorded_table
 
 
 def strategy(
@@ -74,6 +76,7 @@ def strategy(
         *stages,
         *matrix_tables(traces, coordinates, measures, measure),
         groups_table(groups, selected, coordinates["rank"]),
+        recorded_table(traces),
     )
     return View(
         tables={table.spec.name: table for table in tables},
@@ -92,7 +95,7 @@ NOTHING = "The recording holds no communication (collectives or transfers betwee
 
 def _missing(trace: Trace) -> str | None:
     job = trace.meta.info.job
-    if records(trace).frame.height or (job is not None and job.groups):
+    if records(trace).frame.height or (job is not None and job.groups) or TABLE in trace.side:
         return None
     unknown = communication_certainty(trace).null_reason
     return unknown or missing_reason(trace, "communication", NOTHING)
@@ -103,7 +106,7 @@ SPEC = ViewSpec(
     title="Distributed: Strategy",
     help="How is the job divided among its ranks, and what does each dimension cost?",
     scope="run",
-    tables=(DIMENSIONS, BUBBLES, PIPELINE, RANK_MATRIX, MATRIX_LINES, GROUPS),
+    tables=(DIMENSIONS, BUBBLES, PIPELINE, RANK_MATRIX, MATRIX_LINES, GROUPS, RECORDED),
     function=strategy,
     parameters=PARAMETERS,
     missing=_missing,
