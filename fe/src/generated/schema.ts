@@ -972,13 +972,13 @@ export const VIEWS = {
     title: "Distributed: Ranks",
     scope: "run",
     groupBys: [],
-    parameters: [],
+    parameters: ["parallel"],
     tables: {
-      "ranks": ["worker", "rank", "node", "outliers", "step_us", "longest_step_us", "utilization_pct", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "memory_peak_bytes", "kernels", "slowest_phase", "slowest_phase_us", "pattern", "steps"],
-      "rank_outliers": ["worker", "rank", "column", "measure", "unit", "value", "median", "robust_z"],
-      "patterns": ["pattern", "rank_count", "ranks", "nodes", "differs_in", "step_us", "dataloader_us", "forward_us", "backward_us", "optimizer_us", "other_us", "dataloader_busy_pct", "forward_busy_pct", "backward_busy_pct", "optimizer_busy_pct", "other_busy_pct"],
-      "rank_steps": ["step", "worker", "rank", "step_us", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "kernels", "memory_peak_bytes"],
+      "ranks": ["worker", "rank", "node", "outliers", "step_us", "longest_step_us", "utilization_pct", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "memory_peak_bytes", "kernels", "slowest_phase", "slowest_phase_us", "pattern", "others_wait_us", "meanwhile", "steps", "pipeline", "data", "context", "expert", "tensor"],
       "slow_ranks": ["cause", "level", "location", "ranks", "pattern", "steps", "detail", "cost_us", "cost_pct", "evidence"],
+      "rank_outliers": ["worker", "rank", "column", "measure", "unit", "value", "median", "robust_z"],
+      "patterns": ["pattern", "rank_count", "ranks", "nodes", "differs_in", "meanwhile", "step_us", "dataloader_us", "forward_us", "backward_us", "optimizer_us", "other_us", "dataloader_busy_pct", "forward_busy_pct", "backward_busy_pct", "optimizer_busy_pct", "other_busy_pct"],
+      "rank_steps": ["step", "worker", "rank", "step_us", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "kernels", "memory_peak_bytes"],
     },
   },
   "distributed": {
@@ -2548,7 +2548,27 @@ export interface RanksRanksRow {
   slowest_phase: string | null;
   slowest_phase_us: number | null;
   pattern: number | null;
+  others_wait_us: number | null;
+  meanwhile: string | null;
   steps: number | null;
+  pipeline: number | null;
+  data: number | null;
+  context: number | null;
+  expert: number | null;
+  tensor: number | null;
+}
+
+export interface RanksSlowRanksRow {
+  cause: string | null;
+  level: string | null;
+  location: string | null;
+  ranks: string | null;
+  pattern: string | null;
+  steps: string | null;
+  detail: string | null;
+  cost_us: number | null;
+  cost_pct: number | null;
+  evidence: string | null;
 }
 
 export interface RanksRankOutliersRow {
@@ -2568,6 +2588,7 @@ export interface RanksPatternsRow {
   ranks: string | null;
   nodes: string | null;
   differs_in: string | null;
+  meanwhile: string | null;
   step_us: number | null;
   dataloader_us: number | null;
   forward_us: number | null;
@@ -2594,19 +2615,6 @@ export interface RanksRankStepsRow {
   pause_us: number | null;
   kernels: number | null;
   memory_peak_bytes: number | null;
-}
-
-export interface RanksSlowRanksRow {
-  cause: string | null;
-  level: string | null;
-  location: string | null;
-  ranks: string | null;
-  pattern: string | null;
-  steps: string | null;
-  detail: string | null;
-  cost_us: number | null;
-  cost_pct: number | null;
-  evidence: string | null;
 }
 
 export interface DistributedOverlapRow {
@@ -3644,10 +3652,10 @@ export interface Rows {
   };
   "ranks": {
     "ranks": RanksRanksRow;
+    "slow_ranks": RanksSlowRanksRow;
     "rank_outliers": RanksRankOutliersRow;
     "patterns": RanksPatternsRow;
     "rank_steps": RanksRankStepsRow;
-    "slow_ranks": RanksSlowRanksRow;
   };
   "distributed": {
     "overlap": DistributedOverlapRow;

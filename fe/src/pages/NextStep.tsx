@@ -8,10 +8,12 @@ interface Props {
   readonly view: View;
   readonly tab: string;
   readonly views: readonly ViewInfo[];
+  /** How many workers the run has. */
+  readonly workers: number;
 }
 
-export function NextStep({ view, tab, views }: Props) {
-  const next = nextQuestion(view, tab, views);
+export function NextStep({ view, tab, views, workers }: Props) {
+  const next = nextQuestion(view, tab, views, workers);
   if (next === null) return null;
   return (
     <p className="next-step no-print">

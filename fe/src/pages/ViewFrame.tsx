@@ -107,7 +107,7 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, be
           <DefaultSplit notes={shown.notes} />
           <ProfileNames value={names}>
             {children(context(shown))}
-            <NextStep view={shown} tab={tab?.id ?? ""} views={views} />
+            <NextStep view={shown} tab={tab?.id ?? ""} views={views} workers={target.run.workers.length} />
           </ProfileNames>
         </div>
       ) : (

@@ -32,6 +32,8 @@ export interface Question {
   readonly params?: Params;
   /** The table of the page there, and its column that must equal the name of the subject. */
   readonly filter?: readonly [string, string];
+  /** Only of runs with at least so many workers. */
+  readonly leastWorkers?: number;
   /** The parameter that is the name of the subject. */
   readonly param?: string;
 }
@@ -43,6 +45,7 @@ const BY_LAUNCH = { group_by: "name+operator+launch" };
 
 /** The first whose page has data and whose subject exists is asked. */
 export const QUESTIONS: readonly Question[] = [
+  { from: "overview", question: "How do the ranks of this job compare?", to: "ranks", leastWorkers: 2 },
   { from: "overview", question: "Which gaps are the longest, and what did the host do meanwhile?", to: "idle", params: { tab: "gaps", "gaps.sort": "-duration_us" } },
   { from: "overview", question: "Which operators take the time?", to: "operators", params: { "operators.sort": "-host_self_us" } },
   { from: "overview", question: "Which code holds memory?", to: "snapshot" },
@@ -95,11 +98,15 @@ export interface NextQuestion {
   readonly params: Params;
 }
 
-/** @param tab The shown tab of the view. */
-export function nextQuestion(view: View, tab: string, views: readonly ViewInfo[]): NextQuestion | null {
+/**
+ * @param tab The shown tab of the view.
+ * @param workers How many workers the run has.
+ */
+export function nextQuestion(view: View, tab: string, views: readonly ViewInfo[], workers = 1): NextQuestion | null {
   const has = (name: string, groupBy = "") => name === "timeline" || views.some((each) => each.name === name && each.available && !(groupBy in each.missing_group_bys));
   for (const each of QUESTIONS) {
     if (each.from !== view.view || !has(each.to, each.params?.["group_by"]) || (each.tab !== undefined && each.tab !== tab)) continue;
+    if (workers < (each.leastWorkers ?? 1)) continue;
     if (each.to === view.view && leadsToEmptyTab(each, view)) continue;
     if (each.notBy?.includes(view.selection.group_by ?? "") === true) continue;
     const subject = each.subject === undefined ? NO_SUBJECT : subjectOf(view, each.subject);

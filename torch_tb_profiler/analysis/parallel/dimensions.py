@@ -10,16 +10,19 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any, Literal
 
 import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.metadata import world_size
+from torch_tb_profiler.analysis.communication.records import Records, records
 from torch_tb_profiler.analysis.parallel.groups import process_groups
 from torch_tb_profiler.analysis.parallel.layout import ParallelLayout, parse_layout
 from torch_tb_profiler.analysis.parallel.traffic import group_traffic
 from torch_tb_profiler.knowledge.parallel import Dimension, name_rule, parallel_file
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 _Shape = tuple[int | None, int | None]
@@ -74,6 +77,33 @@ def group_dimensions(traces: Mapping[str, Trace], given: str | None = None) -> p
     Raises:
         SelectionError: ``given`` is no strategy, or does not fit the world size.
     """
+    parts = [records(trace) for trace in traces.values()]
+    if not parts:
+        return _dimensions(traces, given)
+    last = _last_dimensions(next(iter(traces.values())))
+    if last.result is not None:
+        known, known_given, dimensions = last.result
+        if given == known_given and len(known) == len(parts) and all(map(is_, known, parts)):
+            return dimensions
+    dimensions = _dimensions(traces, given)
+    last.result = (parts, given, dimensions)
+    return dimensions
+
+
+class _LastDimensions(Struct, eq=False):
+    """The last result with what it was computed from; one attribute, as several threads read and
+    write it."""
+
+    result: tuple[list[Records], str | None, pl.DataFrame] | None = None
+
+
+@per_split
+def _last_dimensions(_trace: Trace) -> _LastDimensions:
+    """The cache that the first trace of a run holds: a view asks several times."""
+    return _LastDimensions()
+
+
+def _dimensions(traces: Mapping[str, Trace], given: str | None) -> pl.DataFrame:
     ranks = job_size(traces)
     layout = parse_layout(given, ranks) if given and given.strip() else None
     traffic = {row["group_key"]: row for row in group_traffic(traces).iter_rows(named=True)}

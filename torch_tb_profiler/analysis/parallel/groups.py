@@ -90,11 +90,13 @@ def _used(traces: Mapping[str, Trace]) -> pl.DataFrame:
     frames = [records(trace).frame for trace in traces.values()]
     ranks = [own_rank(trace) for trace in traces.values()]
     heights = [frame.height for frame in frames]
-    calls = pl.concat(
-        [frame.select("group_key", "group", "group_size") for frame in frames], rechunk=True
-    ).with_columns(
-        group_key=pl.col("group_key").fill_null(pl.lit(unnamed_group(traces), pl.String)),
-        rank=pl.Series(ranks, dtype=pl.Int64).gather(np.repeat(np.arange(len(ranks)), heights)),
+    calls = (
+        pl.concat(frames)
+        .select("group_key", "group", "group_size")
+        .with_columns(
+            group_key=pl.col("group_key").fill_null(pl.lit(unnamed_group(traces), pl.String)),
+            rank=pl.Series(ranks, dtype=pl.Int64).gather(np.repeat(np.arange(len(ranks)), heights)),
+        )
     )
     return calls.group_by("group_key", maintain_order=True).agg(
         pl.col("group").drop_nulls().first(),

@@ -48,6 +48,9 @@ def rank_patterns(measures: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     _, first, group, counts = np.unique(
         signature, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
+    if counts[counts > 1].sum() < _least_alike(measures.height):
+        # Each of most ranks differs from all others in something: no behaviour is usual.
+        group, first, counts = np.zeros_like(group), np.zeros(1, np.int64), counts[:1]
     order = np.lexsort((first, -counts))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(1, len(order) + 1)
@@ -100,7 +103,7 @@ def _parts(values: Float64, least: float) -> Int64:
     file = rank_measures_file()
     gaps = np.diff(values)
     cuts = np.flatnonzero(gaps >= max(least, np.finfo(np.float64).tiny))
-    needed = max(file.least_peers, file.least_alike_pct / 100 * len(values))
+    needed = _least_alike(len(values))
     while len(cuts):
         begins = np.zeros(len(values), np.int64)
         begins[cuts + 1] = 1
@@ -111,6 +114,12 @@ def _parts(values: Float64, least: float) -> Int64:
             return part
         cuts = cuts[cuts != smallest]
     return np.zeros(len(values), np.int64)
+
+
+def _least_alike(ranks: int) -> float:
+    """How many of some ranks must have another one that is alike."""
+    file = rank_measures_file()
+    return max(file.least_peers, file.least_alike_pct / 100 * ranks)
 
 
 def _spread(values: Float64, part: Int64) -> tuple[float, int]:

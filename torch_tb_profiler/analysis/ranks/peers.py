@@ -129,17 +129,20 @@ def _with_more(alike: Int64, where: list[Int64]) -> list[Int64]:
 
 def _alike(traces: Mapping[str, Trace]) -> Int64:
     """Ranks by the kinds of their collectives and the names of their kernels, experts aside."""
-    numbers: dict[object, int] = {}
-    return np.array(
-        [numbers.setdefault(_signature(trace), len(numbers)) for trace in traces.values()]
-    )
-
-
-def _signature(trace: Trace) -> object:
-    calls = records(trace).frame
-    kinds = calls.group_by("collective", "group_size").len().sort("collective", "group_size")
+    frames = [records(trace).frame for trace in traces.values()]
+    worker = np.repeat(np.arange(len(frames)), [frame.height for frame in frames])
     # Numbers of calls differ at the edges of a recording; whether there are any does not.
-    return tuple(kinds.select("collective", "group_size").iter_rows())
+    kinds = (
+        pl.concat(frames)
+        .select("collective", "group_size", worker=worker)
+        .unique()
+        .sort("worker", "collective", "group_size")
+    )
+    signatures: list[list[object]] = [[] for _ in frames]
+    for collective, size, number in kinds.iter_rows():
+        signatures[number].append((collective, size))
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(tuple(each), len(numbers)) for each in signatures])
 
 
 def _sizes(group: Int64) -> Int64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.analysis.parallel.coordinates import AXES
 from torch_tb_profiler.views.collectives import WORKER
 from torch_tb_profiler.views.schema import Column, TableSpec
 
@@ -50,6 +51,16 @@ _PARTS = (
     ),
 )
 
+_MEANWHILE = Column(
+    "meanwhile",
+    "While Others Waited",
+    "string",
+    None,
+    "What the rank itself did before the collectives that it entered last, as shares of the "
+    "others' wait: computing, launching (its host had not launched the next work), loading, "
+    "paused, or device idle.",
+)
+
 RANKS = TableSpec(
     "ranks",
     "Ranks",
@@ -94,7 +105,21 @@ RANKS = TableSpec(
             None,
             "Number of its row in the table of patterns: ranks of one pattern behave alike.",
         ),
+        _time(
+            "others_wait_us",
+            "Others' Wait",
+            "Summed time that all other ranks waited in the collectives that this rank entered "
+            "last; per step. Sends and receives are left out.",
+        ),
+        _MEANWHILE,
         Column("steps", "Steps", "integer", "count", "Steps in the means.", hidden=True),
+        *(
+            Column(axis, f"{axis.capitalize()} Index", "integer", None, text, hidden=True)
+            for axis, text in (
+                (axis, f"Index of the rank within the {axis} dimension of the job.")
+                for axis in AXES
+            )
+        ),
     ),
 )
 
@@ -139,6 +164,7 @@ PATTERNS = TableSpec(
             None,
             "Measures that differ from those of the first pattern; medians of both.",
         ),
+        _MEANWHILE,
         _time("step_us", "Step Time", "Median of its ranks."),
         *(
             _time(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from torch_tb_profiler.analysis.parallel.coordinates import AXES
+from torch_tb_profiler.analysis.ranks.late_arrivals import ACTIVITIES
 from torch_tb_profiler.analysis.ranks.measures import PHASES
 from torch_tb_profiler.analysis.recording.missing_reasons import recorded_reason
 from torch_tb_profiler.analysis.steps.phases.evidence import DETECTED_PHASES
@@ -14,8 +16,9 @@ from torch_tb_profiler.knowledge.rank_measures import rank_measures_file
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.rank_text import rank_text
 from torch_tb_profiler.views.ranks.columns import OUTLIERS, PATTERNS, RANK_STEPS, RANKS
-from torch_tb_profiler.views.ranks.texts import change_text, ranges_text, value_text
+from torch_tb_profiler.views.ranks.texts import change_text, shares_text, value_text
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 NO_DEVICE_WORK = "No GPU work was recorded on these ranks."
@@ -23,6 +26,8 @@ NO_MEMORY = "The recording of the rank holds no memory events of a device."
 NO_STEP = "None of the selected steps was recorded on this rank."
 NO_PHASES = "The recording holds nothing by which phases are known."
 NO_RANK = "The recording does not say which rank it is of."
+NEVER_LAST = "The rank entered no collective after all others, as far as recorded."
+NO_DIMENSION = "The job is not divided along this dimension, as far as recorded."
 NO_NODE = "The recording does not name the machine."
 _DETECTED = tuple(phase.name.lower() for phase in DETECTED_PHASES)
 _NAMES = ("worker", "rank", "node")
@@ -47,13 +52,25 @@ def ranks_table(
     ranks: pl.DataFrame,
     measures: pl.DataFrame,
     outliers: pl.DataFrame,
-    pattern: pl.Series,
+    late: pl.DataFrame,
 ) -> Table:
-    """The table ``ranks``; ``ranks`` has ``worker`` (name), ``rank`` and ``node``, aligned with the
-    measures."""
+    """The table ``ranks``.
+
+    Args:
+        traces: All ranks.
+        ranks: ``worker`` (name), ``rank``, ``node``, ``pattern`` and the coordinates of each.
+        measures: Of each, aligned.
+        outliers: As ``analysis.ranks.outliers``.
+        late: As ``analysis.ranks.late_arrivals``.
+    """
     texts = _outlier_texts(outliers, measures.height)
-    frame = measures.with_columns(
-        *ranks.select(_NAMES), outliers=texts, pattern=pattern, **_slowest(measures)
+    frame = measures.join(_meanwhile(late), on="worker", how="left", maintain_order="left")
+    per_step = pl.col("others_wait_ns") / pl.col("steps")
+    frame = frame.with_columns(
+        *ranks.drop("switch", "source", strict=False).get_columns(),
+        outliers=texts,
+        others_wait_ns=per_step,
+        **_slowest(measures),
     )
     return _shown(RANKS, frame, _reasons(traces))
 
@@ -69,9 +86,20 @@ def _reasons(traces: Mapping[str, Trace]) -> dict[str, str]:
         "memory_peak_bytes": recorded_reason(first, "memory") or NO_MEMORY,
         "slowest_phase": NO_PHASES,
         "slowest_phase_us": NO_PHASES,
+        **dict.fromkeys(("others_wait_us", "meanwhile"), NEVER_LAST),
+        **dict.fromkeys(AXES, NO_DIMENSION),
     }
     times = [column.key for column in RANKS.columns if column.unit == "us"]
     return dict.fromkeys((*times, "steps"), NO_STEP) | own
+
+
+def _meanwhile(late: pl.DataFrame) -> pl.DataFrame:
+    """Per rank that entered collectives last ``others_wait_ns``, and what it did ``meanwhile``."""
+    texts = [
+        shares_text({ACTIVITIES[key]: row[key] for key in ACTIVITIES})
+        for row in late.iter_rows(named=True)
+    ]
+    return late.select("worker", "others_wait_ns", meanwhile=pl.Series(texts, dtype=pl.String))
 
 
 def _slowest(measures: pl.DataFrame) -> dict[str, pl.Series]:
@@ -131,16 +159,22 @@ def _unit(key: str) -> str | None:
 
 
 def patterns_table(
-    ranks: pl.DataFrame, measures: pl.DataFrame, pattern: pl.Series, differences: pl.DataFrame
+    ranks: pl.DataFrame, measures: pl.DataFrame, differences: pl.DataFrame, late: pl.DataFrame
 ) -> Table:
-    """The table ``patterns``."""
+    """The table ``patterns``; ``ranks`` as in :func:`ranks_table`."""
     values = ["step_ns", *(f"{name}_{kind}" for name in PHASES for kind in ("ns", "busy_pct"))]
-    frame = measures.select(values).with_columns(*ranks.select(_NAMES), pattern)
+    waits = ("others_wait_ns", *ACTIVITIES)
+    held = measures.select("worker").join(late, on="worker", how="left", maintain_order="left")
+    frame = measures.select(values).with_columns(
+        *ranks.select(*_NAMES, "pattern").get_columns(),
+        *(held[key].alias(f"late {key}") for key in waits),
+    )
     by_pattern = (
         frame.group_by("pattern")
         .agg(
             pl.len().cast(pl.Int64).alias("rank_count"),
             pl.col(values).median(),
+            pl.col([f"late {key}" for key in waits]).sum(),
             "rank",
             "worker",
             pl.col("node").drop_nulls().unique(maintain_order=True),
@@ -154,12 +188,17 @@ def patterns_table(
         texts[number].append(f"{title} {own} instead of {other}")
     nodes = [listed(names, _SHOWN_NODES, ", ") for names in by_pattern["node"]]
     differs = [listed(texts[number], _SHOWN_DIFFERENCES, "; ") for number in numbers]
+    meanwhile = [
+        shares_text({ACTIVITIES[key]: row[f"late {key}"] for key in ACTIVITIES})
+        for row in by_pattern.select(f"late {key}" for key in ACTIVITIES).iter_rows(named=True)
+    ]
     frame = by_pattern.with_columns(
+        meanwhile=pl.Series(meanwhile, dtype=pl.String),
         ranks=pl.Series(_members(by_pattern), dtype=pl.String),
         nodes=pl.Series(nodes, dtype=pl.String),
         differs_in=pl.Series(differs, dtype=pl.String),
     )
-    return _shown(PATTERNS, frame, {"nodes": NO_NODE})
+    return _shown(PATTERNS, frame, {"nodes": NO_NODE, "meanwhile": NEVER_LAST})
 
 
 def listed(texts: list[str] | pl.Series, most: int, between: str) -> str | None:
@@ -174,7 +213,7 @@ def listed(texts: list[str] | pl.Series, most: int, between: str) -> str | None:
 def _members(by_pattern: pl.DataFrame) -> list[str]:
     """The ranks of each pattern, or its workers where a rank is unknown."""
     return [
-        listed(workers, _SHOWN_NODES, ", ") or "" if None in numbers else ranges_text(numbers)
+        listed(workers, _SHOWN_NODES, ", ") or "" if None in numbers else rank_text(numbers)
         for numbers, workers in zip(
             by_pattern["rank"].to_list(), by_pattern["worker"].to_list(), strict=True
         )

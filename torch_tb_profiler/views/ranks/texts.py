@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.scales import duration_text, percent_text
 
-_SHOWN_RANGES = 8
+LEAST_SHARE_PCT = 5.0
+"""Smaller shares are left out of a sentence."""
 
 
 def value_text(unit: str | None, value: float | None) -> str:
@@ -33,17 +34,10 @@ def _signed(value: float) -> str:
     return f"{value:+,.1f}".replace("-", "−")
 
 
-def ranges_text(ranks: Iterable[int]) -> str:
-    """``"0-6, 8, 10-63"``; of many stretches the first, and how many ranks are left."""
-    stretches: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if stretches and rank == stretches[-1][1] + 1:
-            stretches[-1][1] = rank
-        else:
-            stretches.append([rank, rank])
-    shown = [
-        str(first) if first == last else f"{first}-{last}"
-        for first, last in stretches[:_SHOWN_RANGES]
-    ]
-    more = sum(last - first + 1 for first, last in stretches[_SHOWN_RANGES:])
-    return ", ".join([*shown, f"{more:,} more"] if more else shown)
+def shares_text(times: Mapping[str, float | None]) -> str | None:
+    """``"computing 80 %, launching 20 %"``, the largest first; None where all are 0."""
+    known = {name: time for name, time in times.items() if time}
+    whole = sum(known.values())
+    shares = sorted(((100 * time / whole, name) for name, time in known.items()), reverse=True)
+    shown = [f"{name} {pct:.0f} %" for pct, name in shares if pct >= LEAST_SHARE_PCT]
+    return ", ".join(shown) or None

@@ -10,16 +10,21 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
+from torch_tb_profiler.analysis.parallel.coordinates import AXES, rank_coordinates
+from torch_tb_profiler.analysis.ranks.late_arrivals import late_arrivals
 from torch_tb_profiler.analysis.ranks.locations import rank_locations, rank_topology
 from torch_tb_profiler.analysis.ranks.measures import averaged_steps, rank_measures
 from torch_tb_profiler.analysis.ranks.outliers import rank_outliers
 from torch_tb_profiler.analysis.ranks.patterns import rank_patterns
 from torch_tb_profiler.analysis.ranks.selected_steps import steps_of_ranks
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.first_rows import first_rows
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, quality_notes_of_several
+from torch_tb_profiler.views.ranks import PARAMETERS
 from torch_tb_profiler.views.ranks.answer import answer
 from torch_tb_profiler.views.ranks.columns import OUTLIERS, PATTERNS, RANK_STEPS, RANKS
 from torch_tb_profiler.views.ranks.rows import (
@@ -33,26 +38,29 @@ from torch_tb_profiler.views.schema import Fact, Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 
-def ranks(traces: Mapping[str, Trace], selection: Selection) -> View:
+def ranks(
+    traces: Mapping[str, Trace], selection: Selection, *, parallel: str | None = None
+) -> View:
     """The ranks of one run and span beside each other; one is enough.
 
     Raises:
-        SelectionError: steps are malformed, or no rank has them.
+        SelectionError: steps are malformed, or no rank has them; ``parallel`` is no strategy.
     """
     traces = in_rank_order(traces)
-    located = rank_locations(traces)
+    coordinates = rank_coordinates(traces, parallel)
     steps = steps_of_ranks(traces, selection)
-    averaged = averaged_steps(steps)
-    measures = rank_measures(traces, averaged)
-    peers = pl.Series("peers", [None] * len(traces), pl.Int32)
-    outliers = rank_outliers(measures, peers)
+    measures = rank_measures(traces, averaged_steps(steps))
+    # A stage of a pipeline has work of its own.
+    outliers = rank_outliers(measures, coordinates["pipeline"])
     pattern, differences = rank_patterns(measures)
+    located = rank_locations(traces).with_columns(*coordinates.select(AXES).get_columns(), pattern)
+    late = late_arrivals(traces, _matching(traces, selection))
     tables = (
-        ranks_table(traces, located, measures, outliers, pattern),
+        ranks_table(traces, located, measures, outliers, late),
+        slow_ranks_table(traces, selection, parallel),
         outliers_table(located, outliers),
-        patterns_table(located, measures, pattern, differences),
+        patterns_table(located, measures, differences, late),
         rank_steps_table(traces, located, steps),
-        slow_ranks_table(traces, selection),
     )
     return View(
         tables={table.spec.name: first_rows(table) for table in tables},
@@ -72,6 +80,14 @@ def _topology_notes(traces: Mapping[str, Trace]) -> tuple[Note, ...]:
     )
     evidence: dict[str, object] = {"file": topology.source, "problem": topology.problem}
     return (Note("quality", "topology_unread", "warning", text, evidence),)
+
+
+def _matching(traces: Mapping[str, Trace], selection: Selection) -> Matching:
+    """The matched calls of the selection on all ranks."""
+    matching = match(traces)
+    if selection.is_everything:
+        return matching
+    return select_calls(matching, traces, selection, set(selected_windows(traces, selection)))
 
 
 def _facts(
@@ -121,8 +137,9 @@ SPEC = ViewSpec(
     title="Distributed: Ranks",
     help="How do the ranks of the job compare, and which of them stand out?",
     scope="run",
-    tables=(RANKS, OUTLIERS, PATTERNS, RANK_STEPS, SLOW_RANKS),
+    tables=(RANKS, SLOW_RANKS, OUTLIERS, PATTERNS, RANK_STEPS),
     function=ranks,
+    parameters=PARAMETERS,
     missing=_missing,
     reads_summaries=True,
     answer=answer,
