@@ -6,7 +6,7 @@ import { visibleText } from "../lib/visibleText";
 import { useNameMode } from "../state/nameMode";
 import { formatCounter, pointAt } from "./counterDrawing";
 import type { Hover } from "./scene";
-import { partOf } from "./stack";
+import { partOf, workerOfBand } from "./stack";
 import type { Stage } from "./stage";
 import { shareOfStep } from "./stepShare";
 import { nameOf, NO_ID, shownNameOf } from "./tile";
@@ -107,7 +107,7 @@ function BoxText({ stage, hover, box }: BoxProps) {
         {category} · starts at {formatMoment(boxes.startNs[box] ?? 0)}
       </div>
       {overlapFrom !== null && hover.lane >= overlapFrom && <div className="soft">overlaps another slice of this track</div>}
-      {boxes.id[box] === NO_ID && <div className="soft">all streams of this device together</div>}
+      {boxes.id[box] === NO_ID && <div className="soft">{workerOfBand(hover.row.track.key) === null ? "all streams of this device together" : "all devices of this rank together"}</div>}
     </>
   );
 }

@@ -133,6 +133,15 @@ def test_ranks_that_are_not_here_are_said_first() -> None:
     assert "ranks_missing" not in codes(view(whole).notes)
 
 
+def test_ranks_of_one_file_are_here() -> None:
+    """Two files of four devices each, which say no rank, are the eight ranks of the job."""
+    kernels = [kernel("gemm", 10, 30, device=device) for device in range(4)]
+    files = {name: trace(kernels, distributedInfo={"world_size": 8}) for name in ("a", "b")}
+    assert "ranks_missing" not in codes(view(files).notes)
+    more = {name: trace(kernels, distributedInfo={"world_size": 9}) for name in ("a", "b")}
+    assert codes(view(more).notes)["ranks_missing"].text.startswith("Recordings of 8 of 9 ranks")
+
+
 def test_both_ends_of_a_send_are_all_that_take_part() -> None:
     """Two stages of a pipeline in a group of four: nobody else is missing from what they send."""
 

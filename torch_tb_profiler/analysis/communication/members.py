@@ -38,6 +38,15 @@ def add_members(calls: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFram
     )
 
 
+def loaded_ranks(traces: Mapping[str, Trace]) -> int:
+    """How many ranks the recordings hold: one each where a recording says which, else one per
+    device in use, as files of several ranks say none."""
+    return sum(
+        1 if own_rank(trace) is not None else max(1, int(trace.devices["used"].sum()))
+        for trace in traces.values()
+    )
+
+
 def _loaded(groups: list[tuple[str, int | None]], traces: Mapping[str, Trace]) -> list[int | None]:
     ranks = [own_rank(trace) for trace in traces.values()]
     present = {rank for rank in ranks if rank is not None}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.matching import Matching
+from torch_tb_profiler.analysis.communication.members import loaded_ranks
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, listed, quality_notes_of_several
@@ -46,7 +47,7 @@ def distributed_notes(
     timed = workers_with_events(traces)
     timed_windows = {worker: windows[worker] for worker in windows if worker in timed}
     return (
-        *_rank_notes(len(traces), ranks),
+        *_rank_notes(len(traces), loaded_ranks(traces), ranks),
         *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
         *_timeline_notes([worker for worker in traces if worker not in timed]),
         *communication_notes_of_several(timed),
@@ -56,15 +57,15 @@ def distributed_notes(
     )
 
 
-def _rank_notes(workers: int, ranks: int | None) -> list[Note]:
-    if ranks is None or not 1 < workers < ranks:
+def _rank_notes(workers: int, loaded: int, ranks: int | None) -> list[Note]:
+    if ranks is None or workers < 2 or loaded >= ranks:
         return []
     return [
         Note(
             "quality",
             "ranks_missing",
             "warning",
-            f"Recordings of {workers} of {ranks} ranks are loaded. Stragglers are detected among "
+            f"Recordings of {loaded} of {ranks} ranks are loaded. Stragglers are detected among "
             "these only; a missing rank may be the one that all wait for.",
             {"workers": workers, "ranks": ranks, "columns": list(_AMONG_WORKERS)},
         )
