@@ -95,3 +95,17 @@ def test_every_folder_states_a_role(folder: str) -> None:
     role = role_of_worker(f"{folder}-rank0")
     assert role is not None
     assert role != COLOCATED
+
+
+def test_ranks_of_mindspore_with_a_folder_each_are_one_run(tmp_path: Path) -> None:
+    for rank in range(3):
+        folder = tmp_path / "x" / "job" / f"rank_{rank}" / "profiler"
+        folder.mkdir(parents=True)
+        (folder / f"hccl_raw_{rank}.csv").write_text("step_num\n")
+    assert runs(tmp_path) == {"job/profiler": ["rank_0", "rank_1", "rank_2"]}
+
+
+def test_one_folder_called_profiler_stays_as_it_is(tmp_path: Path) -> None:
+    names = ["profiler/rank0.json", "rank_0/profiler/trace.json", "rank_1/rank1.json"]
+    found = runs(tmp_path, *names)
+    assert {"profiler", "rank_0/profiler", "rank_1"} <= {run.removeprefix("x/") for run in found}

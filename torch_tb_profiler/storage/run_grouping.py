@@ -32,6 +32,9 @@ MAX_JOB_START_GAP = timedelta(minutes=2)
 """Ranks of one job start recording within seconds of each other, by host clocks that may differ. A
 trace that starts later than this after all earlier recordings belongs to another job."""
 
+RANKS_OWN_FOLDER = "profiler"
+"""MindSpore writes into such a folder in the folder of each rank: ``rank_0/profiler/…``."""
+
 DATE, DATE_DIGITS, FIRST_YEAR = "%Y%m%d%H%M%S", 14, 2000
 """A stamp with an earlier year is not a date but a number of µs or ns since 1970."""
 
@@ -243,8 +246,9 @@ def _parse_date(stamp: str | None) -> datetime | None:
 
 
 def join_rank_folders(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, list[NamedTrace]]:
-    """Join runs whose names differ only in the rank of their last part into one run, and those of
-    hosts, whose files are named after processes.
+    """Join runs whose names differ only in the rank of their last part (or of the part before
+    :data:`RANKS_OWN_FOLDER`) into one run, and those of hosts, whose files are named after
+    processes.
 
     Runs stay separate if the joined run would collide with an existing one, or if only one such
     folder exists.
@@ -255,12 +259,16 @@ def join_rank_folders(by_run: Mapping[str, Sequence[NamedTrace]]) -> dict[str, l
     groups: dict[str, dict[str, str]] = {}
     for run, traces in by_run.items():
         parent, _, last = run.rpartition("/")
+        inside = ""
+        if last == RANKS_OWN_FOLDER:
+            parent, inside = parent.rpartition("/")[0], last
+            last = run.split("/")[-2] if "/" in run else ""
         name = parse_detected_name(last, ())
         if last and all(is_process_file(trace.location.name) for trace in traces):
             groups.setdefault(parent, {})[run] = last
         elif last and name.is_rank:
             group = "" if name.is_plain else name.group
-            joined_run = "/".join(part for part in (parent, group) if part)
+            joined_run = "/".join(part for part in (parent, group, inside) if part)
             groups.setdefault(joined_run, {})[run] = name.worker
     targets = {
         run: (joined_run, rank)
