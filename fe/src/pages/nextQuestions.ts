@@ -86,6 +86,7 @@ export const QUESTIONS: readonly Question[] = [
   { from: "distributed", tab: "ranks", question: "What is {}, which delays the others most, doing meanwhile?", subject: { table: "stragglers", key: "worker", by: "delay_us" }, to: "timeline", param: "worker" },
   { from: "distributed", tab: "ranks", question: "Which collectives wait?", to: "distributed", params: { tab: "collectives" } },
   { from: "distributed", question: "Which rank is late?", to: "distributed", params: { tab: "ranks" } },
+  { from: "experts", question: "What is {}, whose experts take the most time, doing when?", subject: { table: "expert_ranks", key: "worker", by: "product_us" }, to: "timeline", param: "worker" },
   { from: "roles", question: "What happened when?", to: "timeline" },
   { from: "data", question: "Which steps wait for data?", to: "phases" },
   { from: "resources", question: "Why did the device wait?", to: "idle" },

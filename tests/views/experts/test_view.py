@@ -188,3 +188,14 @@ def test_where_the_tokens_of_a_rank_go() -> None:
         }
     )
     assert both.tables["experts"].frame["tokens"].to_list() == [16, 8]
+
+
+def test_equal_tokens_that_take_longer_on_one_rank() -> None:
+    view = view_of(
+        {"a": expert_parallel(0, [40]), "b": expert_parallel(1, [40], us_per_token=0.75)}
+    )
+    assert view.answer is not None
+    assert view.answer.startswith(
+        "Experts are balanced: no rank has more than 1.00 × the mean tokens. b takes 1.20 × the "
+        "mean time for its products, which the tokens do not explain"
+    )

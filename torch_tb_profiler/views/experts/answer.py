@@ -34,7 +34,8 @@ def _balance(view: View) -> str | None:
     imbalance = worst["token_imbalance"] if by_tokens else worst["time_imbalance"]
     what = "tokens" if by_tokens else "time of expert products"
     if imbalance <= BALANCED:
-        return f"Experts are balanced: no rank has more than {imbalance:.2f} × the mean {what}."
+        text = f"Experts are balanced: no rank has more than {imbalance:.2f} × the mean {what}."
+        return joined((text, _slow_rank(view) if by_tokens else None))
     steady = _steady(rows_of(view, "expert_ranks"), "token" if by_tokens else "time")
     if steady is not None:
         text = f"{steady} × the mean {what} in nearly every pass"
@@ -44,6 +45,18 @@ def _balance(view: View) -> str | None:
     cost = value_of(view, "imbalance_cost_pct")
     price = f". Waiting costs an estimated {percent_text(cost)} of the step" if cost else ""
     return f"Experts are out of balance: {text}{price}."
+
+
+def _slow_rank(view: View) -> str | None:
+    """A rank whose products take longer than those of others, though tokens are balanced."""
+    ratio = value_of(view, "time_imbalance")
+    slowest = top_row(rows_of(view, "expert_ranks"), "time_ratio")
+    if slowest is None or ratio is None or ratio <= BALANCED:
+        return None
+    return (
+        f"{quoted(slowest['worker'])} takes {ratio:.2f} × the mean time for its products, which "
+        "the tokens do not explain: see the ranks for a slow device."
+    )
 
 
 def _sent(shares: pl.DataFrame) -> str:
