@@ -10,6 +10,7 @@ import { EfficiencyPage } from "./EfficiencyPage";
 import { ExpertsPage } from "./ExpertsPage";
 import { GenericPage } from "./GenericPage";
 import { GroupsPage } from "./GroupsPage";
+import { HangPage } from "./HangPage";
 import { IdlePage } from "./IdlePage";
 import { IterationsPage } from "./IterationsPage";
 import { KernelsPage } from "./KernelsPage";
@@ -39,6 +40,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   operator_types: OperatorTypesPage,
   shapes: ShapesPage,
   kernels: KernelsPage,
+  hang: HangPage,
   idle: IdlePage,
   sequences: SequencesPage,
   copies: CopiesPage,

@@ -14,6 +14,7 @@ from torch_tb_profiler.analysis.hang.dumps import (
     dump_time_ns,
     last_time_ns,
 )
+from torch_tb_profiler.analysis.hang.positions import positions_of
 from torch_tb_profiler.analysis.hang.problems import HangProblem, collective_problems
 from torch_tb_profiler.analysis.hang.progress import GroupProgress, progress_of
 from torch_tb_profiler.analysis.hang.transfers import pending_transfers, transfer_problems
@@ -61,7 +62,11 @@ def diagnose(traces: Mapping[str, Trace]) -> HangDiagnosis | None:
         return None
     progress = progress_of(dumps)
     transfers = pending_transfers(dumps)
-    problems = [*collective_problems(dumps, progress), *transfer_problems(transfers)]
+    positions = positions_of(dumps)
+    problems = [
+        *collective_problems(dumps, progress, positions),
+        *transfer_problems(transfers, positions),
+    ]
     how = causes(problems)
     order = ranked(problems, how)
     position = {number: at for at, number in enumerate(order)}

@@ -6,13 +6,14 @@ Definitions: ``docs/views-hang.md#kinds-of-hangs``.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_tb_profiler.analysis.hang.dumps import COMPLETED, SCHEDULED, STARTED, FlightDumps
+from torch_tb_profiler.analysis.hang.dumps import COMPLETED, STARTED, FlightDumps
+from torch_tb_profiler.analysis.hang.positions import Positions
 from torch_tb_profiler.analysis.hang.progress import GroupProgress
 
 HangKind = Literal[
@@ -45,13 +46,15 @@ class HangProblem(Struct, frozen=True):
         sequence: Its sequence number.
         kind: What is wrong.
         waiting: Ranks in it.
-        started: Those of them whose devices have begun.
+        started: Those of them whose devices have begun; all, where that is not recorded.
+        at: Ranks that are at a collective of the channel, or at this transfer
+            (:mod:`~torch_tb_profiler.analysis.hang.positions`).
         missing: Members with a dump that did not enter it; of a transfer the other rank.
-        behind: Members that called it and whose devices have not begun, while others have.
+        behind: Those that called it and whose devices have not begun.
         odd: Members whose call does not fit that of most others; all where no call has a majority.
         no_dump: Members without a dump.
         completed: Members that have completed it, or left it with an error.
-        since_ns: When the first of those that wait called it.
+        since_ns: When the first of those at it called it; where none is, of those that wait.
         call: The call of most ranks (row in ``FlightDumps.calls``).
         is_transfer: Whether it is a transfer between two ranks.
     """
@@ -61,6 +64,7 @@ class HangProblem(Struct, frozen=True):
     kind: HangKind = "not_completed"
     waiting: tuple[int, ...] = ()
     started: tuple[int, ...] = ()
+    at: tuple[int, ...] = ()
     missing: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
     odd: tuple[int, ...] = ()
@@ -73,7 +77,7 @@ class HangProblem(Struct, frozen=True):
     @property
     def blockers(self) -> tuple[int, ...]:
         """The ranks that those in it wait for; none where the calls themselves do not fit."""
-        return () if self.kind == "mismatch" else self.missing or self.behind
+        return () if self.kind == "mismatch" else (*self.missing, *self.behind)
 
 
 def first_pending(progress: GroupProgress) -> pl.DataFrame:
@@ -83,7 +87,9 @@ def first_pending(progress: GroupProgress) -> pl.DataFrame:
     return pending.unique("channel", keep="first", maintain_order=True)
 
 
-def collective_problems(dumps: FlightDumps, progress: GroupProgress) -> list[HangProblem]:
+def collective_problems(
+    dumps: FlightDumps, progress: GroupProgress, positions: Positions
+) -> list[HangProblem]:
     """The first collective of each channel in which ranks wait."""
     first = first_pending(progress)
     if first.is_empty():
@@ -97,21 +103,28 @@ def collective_problems(dumps: FlightDumps, progress: GroupProgress) -> list[Han
         .agg(pl.col("rank").sort())
     )
     absent = dict(zip(missing["channel"].to_list(), missing["rank"].to_list(), strict=True))
-    starts = set(
-        dumps.entries.filter((pl.col("state") == STARTED) | pl.col("started_ns").is_not_null())[
-            "channel"
-        ].unique()
-    )
+    current = positions.calls.filter(~pl.col("is_transfer")).group_by("channel")
+    at = {
+        row["channel"]: row
+        for row in current.agg(pl.col("rank").sort(), pl.col("created_ns").min()).iter_rows(
+            named=True
+        )
+    }
     dumped = set(dumps.ranks)
+    nowhere: dict[str, Any] = {"rank": (), "created_ns": None}
     problems = []
     for number, sequence in first.select(keys).iter_rows():
+        position = at.get(number, nowhere)
         problem = HangProblem(
             channel=number,
             sequence=sequence,
             missing=tuple(absent.get(number, ())),
             no_dump=tuple(r for r in dumps.channels.all[number].members if r not in dumped),
+            at=tuple(position["rank"]),
+            since_ns=position["created_ns"],
         )
-        problems.append(_classified(problem, rows[number,].sort("rank"), number in starts))
+        has_starts = number in positions.with_starts
+        problems.append(_classified(problem, rows[number,].sort("rank"), has_starts))
     return problems
 
 
@@ -119,14 +132,14 @@ def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> 
     """The problem with its kind and the ranks that entered it.
 
     Args:
-        problem: The collective, with the members that are not in it.
+        problem: The collective, with the members that are not in it and those that are at it.
         calls: Its rows of ``GroupProgress.calls``, by rank.
         has_starts: Whether the back end records that devices begin.
     """
     state = dict(zip(calls["rank"].to_list(), calls["state"].to_list(), strict=True))
-    started = tuple(rank for rank, each in state.items() if each == STARTED)
-    scheduled = tuple(rank for rank, each in state.items() if each == SCHEDULED)
-    behind = scheduled if started else ()
+    waiting = tuple(rank for rank, each in state.items() if each < COMPLETED)
+    started = tuple(rank for rank in waiting if state[rank] == STARTED or not has_starts)
+    behind = tuple(rank for rank in waiting if rank not in set(started))
     variants = Counter(calls["compared"].to_list()).most_common()
     common = variants[0][0]
     has_majority = len(variants) == 1 or variants[0][1] > variants[1][1]
@@ -136,18 +149,18 @@ def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> 
         kind = "mismatch"
     elif problem.missing:
         kind = "not_entered"
-    elif behind:
+    elif behind and started:
         kind = "not_started"
+    elif behind:
+        kind = "queued"
     elif problem.no_dump:
         kind = "no_dump"
-    elif has_starts and not started:
-        kind = "queued"
-    waiting = calls.filter(pl.col("state") < COMPLETED)
-    since_ns = waiting["created_ns"].min()
+    created_ns = calls.filter(pl.col("state") < COMPLETED)["created_ns"].min()
+    since_ns = created_ns if problem.since_ns is None else problem.since_ns
     return replace(
         problem,
         kind=kind,
-        waiting=tuple(waiting["rank"]),
+        waiting=waiting,
         started=started,
         behind=behind,
         odd=tuple(odd) if len(variants) > 1 else (),

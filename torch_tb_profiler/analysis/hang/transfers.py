@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from torch_tb_profiler.analysis.hang.dumps import COMPLETED, STARTED, FlightDumps
-from torch_tb_profiler.analysis.hang.problems import HangProblem
+from torch_tb_profiler.analysis.hang.positions import Positions
+from torch_tb_profiler.analysis.hang.problems import HangKind, HangProblem
 from torch_tb_profiler.analysis.hang.signatures import moved_text
 
 _PAIR = r"(?:send|recv)\s*(\d+)\s*(->|<-)\s*(\d+|\?)"
@@ -22,6 +25,7 @@ TRANSFERS = {
     "created_ns": pl.Int64,
     "problem": pl.String,  # "no_counterpart", "transfer_differs", "no_dump"; null where it fits
     "other_call": pl.Int32,  # the counterpart's
+    "other_state": pl.Int8,
 }
 """Columns of :func:`pending_transfers`."""
 
@@ -56,7 +60,10 @@ def pending_transfers(dumps: FlightDumps) -> pl.DataFrame:
     turn = pl.int_range(pl.len()).over("channel", "source", "destination", "is_send")
     rows = rows.with_columns(turn=turn)
     others = rows.select(
-        *pair, pl.col("is_send").not_().alias("is_send"), pl.col("call").alias("other_call")
+        *pair,
+        pl.col("is_send").not_().alias("is_send"),
+        pl.col("call").alias("other_call"),
+        pl.col("state").alias("other_state"),
     )
     matched = rows.join(others, on=[*pair, "is_send"], how="left", maintain_order="left")
     dumped = dumps.ranks
@@ -101,28 +108,58 @@ def _elements(dumps: FlightDumps) -> pl.Series:
     return pl.Series([moved_text(*row) for row in dumps.calls.iter_rows()], dtype=pl.String)
 
 
-def transfer_problems(transfers: pl.DataFrame) -> list[HangProblem]:
-    """One problem per rank and batch with a transfer that cannot end."""
-    wrong = transfers.filter(pl.col("problem").is_not_null()).sort("created_ns", nulls_last=True)
-    groups = wrong.group_by("channel", "rank", "sequence", "problem", maintain_order=True).agg(
-        pl.col("peer").unique().sort(),
-        pl.col("created_ns").min(),
-        pl.col("call").first(),
-        pl.col("state").max(),
-    )
-    return [
-        HangProblem(
-            channel=row["channel"],
-            sequence=row["sequence"] or 0,
-            kind=row["problem"],
-            waiting=(row["rank"],),
-            started=(row["rank"],) if row["state"] == STARTED else (),
-            missing=tuple(row["peer"]) if row["problem"] == "no_counterpart" else (),
-            odd=(row["rank"], *row["peer"]) if row["problem"] == "transfer_differs" else (),
-            no_dump=tuple(row["peer"]) if row["problem"] == "no_dump" else (),
-            since_ns=row["created_ns"],
-            call=row["call"],
-            is_transfer=True,
+def transfer_problems(transfers: pl.DataFrame, positions: Positions) -> list[HangProblem]:
+    """One problem per rank that is at transfers, all of one batch together."""
+    current = positions.calls.filter("is_transfer").select("channel", "rank", "sequence")
+    batch = ["channel", "rank", "sequence"]
+    has_starts = pl.col("channel").is_in(list(positions.with_starts))
+    other = pl.col("other_state")
+    rows = transfers.join(current, on=batch, nulls_equal=True).filter(pl.col("peer").is_not_null())
+    groups = (
+        rows.sort("created_ns", nulls_last=True)
+        .group_by(*batch, maintain_order=True)
+        .agg(
+            pl.col("created_ns").min(),
+            # The transfer that explains the batch: the first one that has a problem.
+            pl.col("call").sort_by(pl.col("problem").is_null(), maintain_order=True).first(),
+            pl.col("state").max(),
+            *(
+                pl.col("peer").filter(pl.col("problem") == name).unique().sort().alias(name)
+                for name in ("no_counterpart", "transfer_differs", "no_dump")
+            ),
+            pl.col("peer")
+            .filter(pl.col("problem").is_null() & has_starts & (other < STARTED))
+            .unique()
+            .sort()
+            .alias("behind"),
         )
-        for row in groups.iter_rows(named=True)
-    ]
+    )
+    return [_problem(row) for row in groups.iter_rows(named=True)]
+
+
+def _problem(row: dict[str, Any]) -> HangProblem:
+    differs, missing, behind = row["transfer_differs"], row["no_counterpart"], row["behind"]
+    kind: HangKind = "not_completed"
+    if differs:
+        kind = "transfer_differs"
+    elif missing:
+        kind = "no_counterpart"
+    elif behind:
+        kind = "not_started"
+    elif row["no_dump"]:
+        kind = "no_dump"
+    return HangProblem(
+        channel=row["channel"],
+        sequence=row["sequence"] or 0,
+        kind=kind,
+        waiting=(row["rank"],),
+        started=(row["rank"],) if row["state"] == STARTED else (),
+        at=(row["rank"],),
+        missing=tuple(missing),
+        behind=tuple(behind),
+        odd=(row["rank"], *differs) if differs else (),
+        no_dump=tuple(row["no_dump"]),
+        since_ns=row["created_ns"],
+        call=row["call"],
+        is_transfer=True,
+    )

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.hang.problems import ORDER, HangProblem
+from torch_tb_profiler.analysis.hang.problems import ORDER, HangKind, HangProblem
+
+WEAK: tuple[HangKind, ...] = ("not_completed", "queued")
+"""Kinds in which no rank is missing: of several hangs they are roots only where all are such."""
 
 
 class WaitCause(Struct, frozen=True):
@@ -55,41 +58,35 @@ def causes(problems: Sequence[HangProblem]) -> list[WaitCause]:
         if any(component[other] != component[number] for other in others)
     }
     sizes = Counter(component)
-    result = []
-    for number, problem in enumerate(problems):
-        is_cycle = sizes[component[number]] > 1 and component[number] not in leaves
-        is_root = not edges[number] or is_cycle
-        result.append(WaitCause(is_root, is_cycle, held[number], problem.odd or free[number]))
-    return result
-
-
-def _holders(problems: Sequence[HangProblem]) -> list[dict[int, list[int]]]:
-    """Per problem, and rank that it waits for, the other problems in which that rank waits."""
-    waiting: dict[int, list[int]] = {}
-    started: dict[int, list[int]] = {}
-    for number, problem in enumerate(problems):
-        if not _holds(problem):
-            continue
-        for rank in problem.waiting:
-            waiting.setdefault(rank, []).append(number)
-        for rank in problem.started:
-            started.setdefault(rank, []).append(number)
+    is_cycle = [
+        sizes[component[number]] > 1 and component[number] not in leaves
+        for number in range(len(problems))
+    ]
+    is_root = [is_cycle[number] or not edges[number] for number in range(len(problems))]
+    if any(is_root[number] and problem.kind not in WEAK for number, problem in enumerate(problems)):
+        is_root = [
+            root and (is_cycle[number] or problems[number].kind not in WEAK)
+            for number, root in enumerate(is_root)
+        ]
     return [
-        {
-            rank: [
-                other
-                for other in (waiting if problem.missing else started).get(rank, ())
-                if other != number
-            ]
-            for rank in problem.blockers
-        }
+        WaitCause(is_root[number], is_cycle[number], held[number], problem.odd or free[number])
         for number, problem in enumerate(problems)
     ]
 
 
-def _holds(problem: HangProblem) -> bool:
-    """Whether a rank in it may be kept from going on: not by one that waits for a device."""
-    return problem.kind != "queued"
+def _holders(problems: Sequence[HangProblem]) -> list[dict[int, list[int]]]:
+    """Per problem, and rank that it waits for, the other problems at which that rank is."""
+    problems_at: dict[int, list[int]] = {}
+    for number, problem in enumerate(problems):
+        for rank in problem.at:
+            problems_at.setdefault(rank, []).append(number)
+    return [
+        {
+            rank: [other for other in problems_at.get(rank, ()) if other != number]
+            for rank in problem.blockers
+        }
+        for number, problem in enumerate(problems)
+    ]
 
 
 def ranked(problems: Sequence[HangProblem], how: Sequence[WaitCause]) -> list[int]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
 from torch_tb_profiler.analysis.hang.problems import HangProblem
 from torch_tb_profiler.knowledge.hang import knowledge
+from torch_tb_profiler.trace.limits import MAX_RANKS
 from torch_tb_profiler.views.hang.columns import (
     BATCH_TRANSFERS,
     HANG_COLLECTIVES,
@@ -56,9 +59,9 @@ def groups_table(diagnosis: HangDiagnosis) -> Table:
                 "operation": _operation(diagnosis, problem.call),
                 "problem": PROBLEMS[problem.kind],
                 "is_root": cause.is_root,
-                "waiting_ranks": rank_text(problem.waiting),
-                "blocking_ranks": rank_text(problem.odd or problem.blockers) or None,
-                "no_dump_ranks": rank_text(problem.no_dump) or None,
+                "waiting_ranks": _ranks(problem.waiting),
+                "blocking_ranks": _ranks(problem.odd or problem.blockers) or None,
+                "no_dump_ranks": _ranks(problem.no_dump) or None,
                 "held_by": ", ".join(dict.fromkeys(holders)) or None,
                 "waited_us": _waited_us(diagnosis, problem.since_ns),
             }
@@ -79,7 +82,7 @@ def _group_row(
         "group": channel.label,
         "backend": channel.backend or None,
         "members": len(channel.members),
-        "ranks": rank_text(channel.members),
+        "ranks": _ranks(channel.members),
         "last_completed": completed.get(number),
     }
 
@@ -163,7 +166,7 @@ def collectives_table(diagnosis: HangDiagnosis) -> Table:
                     "state": STATES[row["state"]],
                     **_call_cells(diagnosis, row["call"]),
                     "count": len(row["rank"]),
-                    "ranks": rank_text(row["rank"]),
+                    "ranks": _ranks(row["rank"]),
                     "location": dumps.stacks["frame"][stack] if stack >= 0 else None,
                 }
             )
@@ -177,7 +180,7 @@ def collectives_table(diagnosis: HangDiagnosis) -> Table:
                         "is_hang": each == sequence,
                         "state": "not entered",
                         "count": len(absent),
-                        "ranks": rank_text(absent),
+                        "ranks": _ranks(absent),
                     }
                 )
     return _table(HANG_COLLECTIVES, rows)
@@ -248,6 +251,11 @@ def dumps_table(diagnosis: HangDiagnosis) -> Table:
         for number, row in enumerate(diagnosis.dumps.files.iter_rows(named=True))
     ]
     return _table(HANG_DUMPS, sorted(rows, key=lambda row: (row["rank"], row["file"])))
+
+
+def _ranks(ranks: Iterable[int]) -> str:
+    """All of them: the pages draw a mark for each."""
+    return rank_text(ranks, MAX_RANKS)
 
 
 def _operation(diagnosis: HangDiagnosis, call: int) -> str | None:
