@@ -242,23 +242,30 @@ def _between(
     own: tuple[Int64, Int64, Int64], windows: pl.DataFrame, roles: list[RankRole]
 ) -> pl.DataFrame:
     """What no period of a rank with several roles covers, inside what is selected of it."""
-    frame = pl.DataFrame(schema=_WINDOWS)
     several = {number for number, each in enumerate(roles) if each.role == COLOCATED}
-    parts: list[pl.DataFrame] = []
     starts, ends = windows["start_ns"].to_numpy(), windows["end_ns"].to_numpy()
     of_worker = windows["worker"].to_numpy()
     order = np.argsort(of_worker, kind="stable")
     bounds = np.searchsorted(of_worker[order], np.arange(len(roles) + 1))
+    workers: list[int] = []
+    rests: list[Intervals] = []
     for worker, start, end in zip(*(each.tolist() for each in own), strict=True):
         if worker in several:
             rows = order[bounds[worker] : bounds[worker + 1]]
             rest = complement(union(starts[rows], ends[rows]), start, end)
-            if not len(rest.start_ns):
-                continue
-            columns = {"worker": worker, "role": BETWEEN, "phase": None, "calls": None}
-            bounds_ns = {"start_ns": rest.start_ns, "end_ns": rest.end_ns}
-            parts.append(pl.DataFrame({**columns, **bounds_ns}, schema=_WINDOWS))
-    return pl.concat([frame, *parts])
+            rests.append(rest)
+            workers += [worker] * len(rest.start_ns)
+    if not workers:
+        return pl.DataFrame(schema=_WINDOWS)
+    columns = {
+        "worker": workers,
+        "start_ns": np.concatenate([rest.start_ns for rest in rests]),
+        "end_ns": np.concatenate([rest.end_ns for rest in rests]),
+    }
+    frame = pl.DataFrame(columns).with_columns(
+        role=pl.lit(BETWEEN), phase=pl.lit(None), calls=pl.lit(None)
+    )
+    return frame.select(_WINDOWS.names()).cast(_WINDOWS)
 
 
 def _on_axis(parts: list[Intervals], shift: Int64, span_ns: int) -> Intervals:

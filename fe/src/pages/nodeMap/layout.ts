@@ -104,7 +104,7 @@ function placed(byHost: ReadonlyMap<string, readonly Omit<Device, "x" | "y">[]>,
   const hosts: Host[] = [];
   let [left, top, rowHeight] = [0, 0, 0];
   for (const [name, devices] of byHost) {
-    const across = Math.max(isCompact ? columns : 2, Math.min(columns, devices.length));
+    const across = Math.max(isCompact ? columns : 3, Math.min(columns, devices.length));
     const width = across * (cellPx + gapPx) - gapPx + 2 * PADDING_PX;
     const height = Math.ceil(devices.length / columns) * (cellPx + gapPx) - gapPx + TITLE_PX + 2 * PADDING_PX;
     if (left > 0 && left + width > widthPx) [left, top, rowHeight] = [0, top + rowHeight + HOST_GAP_PX, 0];
