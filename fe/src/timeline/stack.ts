@@ -25,6 +25,8 @@ export interface StackedWorker {
   readonly offsetNs: number | null;
   /** How many collectives the offset is measured on. */
   readonly collectives: number;
+  /** Standard error of the offset (est.); null or absent where it is unknown. */
+  readonly uncertaintyNs?: number | null;
   /** Of another recording: which of its moments is drawn where. */
   readonly zero?: string;
 }
@@ -157,7 +159,7 @@ function groupsOf(part: StackPart, stacked: StackedWorker | undefined): TrackGro
   const key = part.prefix + SHOWN;
   const common = { kind: "process", device: null } as const;
   return [
-    { ...common, key, title: part.worker, note: stacked?.zero === undefined ? clockNote(part, stacked?.collectives ?? 0) : { text: "own zero", warns: false, help: stacked.zero } },
+    { ...common, key, title: part.worker, note: stacked?.zero === undefined ? clockNote(part, stacked?.collectives ?? 0, stacked?.uncertaintyNs ?? null) : { text: "own zero", warns: false, help: stacked.zero } },
     { ...common, key: part.prefix + FOLDED, title: "Other tracks", parent: key, collapsed: true },
   ];
 }
@@ -165,11 +167,12 @@ function groupsOf(part: StackPart, stacked: StackedWorker | undefined): TrackGro
 const SHOWN = "shown";
 const FOLDED = "folded";
 
-function clockNote({ clock, shiftNs }: StackPart, collectives: number): TrackGroup["note"] {
-  if (clock === "recorded") return { text: "clock not aligned", warns: true, help: "This worker has no collective in common with the first one: it is drawn by its own recorded clock, which may be off." };
+function clockNote({ clock, shiftNs }: StackPart, collectives: number, uncertaintyNs: number | null): TrackGroup["note"] {
+  if (clock === "recorded") return { text: "clock not aligned", warns: true, help: "No collective connects this worker with the first one, not even through others: it is drawn by its own recorded clock, which may be off." };
   if (clock === "reference") return { text: "reference", warns: false, help: "The other workers are drawn on the clock of this one." };
   const moved = formatValue(shiftNs / 1000, "us");
-  return { text: "aligned", warns: false, help: `Moved so that the ends of ${formatNumber(collectives)} common collectives meet (median); its recording begins at ${moved}.` };
+  const within = uncertaintyNs === null ? "" : ` Uncertainty (est.): ${formatValue(uncertaintyNs / 1000, "us")}.`;
+  return { text: "aligned", warns: false, help: `Moved so that the ends of ${formatNumber(collectives)} common collectives meet (median); its recording begins at ${moved}.${within}` };
 }
 
 function tracksOf({ tracks: { tracks, groups }, prefix }: StackPart): TimelineTrackPayload[] {

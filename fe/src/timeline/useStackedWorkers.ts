@@ -46,7 +46,7 @@ function stackedWorkers(
     if (answer?.state === "failed") problems.push(`${worker} is not stacked: ${answer.failure.message}`);
     if (answer?.state !== "ready") return;
     const clock = clocks.state === "ready" ? clocks.data.workers.find((each) => each.worker === worker) : undefined;
-    others.push({ worker, query: { ...trace, worker }, tracks: answer.data, offsetNs: clock?.offset_ns ?? null, collectives: clock?.collectives ?? 0 });
+    others.push({ worker, query: { ...trace, worker }, tracks: answer.data, offsetNs: clock?.offset_ns ?? null, collectives: clock?.collectives ?? 0, uncertaintyNs: clock?.uncertainty_ns ?? null });
   });
   return { others, problems };
 }
