@@ -19,7 +19,7 @@ from torch_tb_profiler.analysis.ranks.links import (
     suspect,
 )
 from torch_tb_profiler.analysis.ranks.pace import Pace
-from torch_tb_profiler.analysis.ranks.peers import Peers, spread
+from torch_tb_profiler.analysis.ranks.peers import Peers, spread, with_replicas
 from torch_tb_profiler.analysis.ranks.stages import stage_excess
 from torch_tb_profiler.analysis.ranks.step_patterns import step_pattern, struck_steps
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
@@ -81,14 +81,15 @@ def of_reason(reason: str, ranks: ComparedRanks) -> list[CauseCandidate]:
     slow = _outliers(values, job)
     if not slow.any():
         return []
-    parts = [(reason, slow)]
+    parts, coordinates = [(reason, slow)], peers.coordinates
     if reason == "uneven_work":
         of_experts = _is_of_experts(above, values)
+        coordinates = with_replicas(coordinates, job.traces)
         parts = [("experts", slow & of_experts), ("uneven_work", slow & ~of_experts)]
     groups = [
         group
         for shared_by, some in parts
-        for group in group_ranks(shared_by, some, values, peers.coordinates, ranks.locations)
+        for group in group_ranks(shared_by, some, values, coordinates, ranks.locations)
     ]
     return [_candidate(reason, group, ranks, values) for group in groups]
 

@@ -18,7 +18,7 @@ from torch_tb_profiler.analysis.ranks.candidates import (
     of_reason,
     of_stages,
 )
-from torch_tb_profiler.analysis.ranks.costs import candidate_costs
+from torch_tb_profiler.analysis.ranks.costs import candidate_costs, most_costly
 from torch_tb_profiler.analysis.ranks.excess import REASONS, excess
 from torch_tb_profiler.analysis.ranks.job import RankJob, rank_job
 from torch_tb_profiler.analysis.ranks.locations import rank_locations, rank_topology
@@ -137,6 +137,7 @@ def _rank_causes(
 def _priced(job: RankJob, candidates: list[CauseCandidate]) -> RankCauses:
     """The candidates that cost enough, with what each costs a step where no other strikes."""
     least_ns = rank_causes_file().limits.least_cost_pct / 100 * job.step_ns
+    candidates = most_costly(job, candidates, least_ns)
     costs, is_replayed = candidate_costs(job, candidates)
     causes = [
         _cause(each, cost)

@@ -10,6 +10,9 @@ from torch_tb_profiler.analysis.ranks.job import PARTS, RankJob
 from torch_tb_profiler.analysis.ranks.replay import replay
 from torch_tb_profiler.trace.columns import Float64
 
+MAX_CANDIDATES = 12
+"""So many are priced, those that add most."""
+
 BATCH_VALUES = 24_000_000
 """So many durations are replayed at once: 200 MB."""
 
@@ -47,6 +50,25 @@ def candidate_costs(job: RankJob, candidates: list[CauseCandidate]) -> tuple[Flo
     if ends is None:
         return np.array(own), False
     return np.maximum(ends[2::2] - ends[0], ends[1] - ends[3::2]) / steps, True
+
+
+def most_costly(
+    job: RankJob, candidates: list[CauseCandidate], least_ns: float
+) -> list[CauseCandidate]:
+    """The candidates that may cost a step ``least_ns``, at most :data:`MAX_CANDIDATES`: a path
+    through the job gets shorter by no more than all that a cause adds to any of its parts."""
+    bounds = [_bound_ns(each) / len(job.steps) for each in candidates]
+    order = sorted(range(len(candidates)), key=lambda row: -bounds[row])
+    return [candidates[row] for row in order[:MAX_CANDIDATES] if bounds[row] >= least_ns]
+
+
+def _bound_ns(candidate: CauseCandidate) -> float:
+    """All that a cause adds, summed over ranks or transfers."""
+    if candidate.calls is not None:
+        longer = candidate.calls["transfer_ns"] - candidate.calls["usual_ns"]
+        return float(longer.clip(lower_bound=0).sum())
+    drained = 0.0 if candidate.drained_ns is None else candidate.drained_ns[candidate.ranks].sum()
+    return float(candidate.excess_ns[candidate.ranks].sum() + drained)
 
 
 def _job_ends(job: RankJob, scenarios: list[tuple[Float64, ...]]) -> Float64 | None:

@@ -73,10 +73,7 @@ def link_units(job: RankJob, nodes: pl.Series, switches: pl.Series) -> LinkUnits
         return LinkUnits([], [], nothing, nothing, calls.with_columns(unit=0, usual_ns=0.0))
     units = calls.select("unit_name", "set").unique(maintain_order=True).with_row_index("unit")
     members = [np.array(row, np.int64) for row in units["set"].to_list()]
-    of_unit = units.with_columns(
-        nodes=pl.Series([_count(nodes, row) for row in members], dtype=pl.Int64),
-        switches=pl.Series([_count(switches, row) for row in members], dtype=pl.Int64),
-    )
+    of_unit = units.with_columns(nodes=_counts(nodes, members), switches=_counts(switches, members))
     calls = calls.join(of_unit, on=["unit_name", "set"], nulls_equal=True, maintain_order="left")
     by_unit = calls.group_by(*_CLASS, "unit").agg(pl.col("transfer_ns").median())
     usual = by_unit.group_by(*_CLASS).agg(
@@ -103,10 +100,14 @@ def link_units(job: RankJob, nodes: pl.Series, switches: pl.Series) -> LinkUnits
     return LinkUnits(members, within, slower, np.maximum(took - usually, 0), calls)
 
 
-def _count(where: pl.Series, ranks: Int64) -> int | None:
-    """Over how many nodes (or switches) some ranks are spread; None where one is unknown."""
-    names = where.gather(ranks)
-    return None if names.null_count() else names.n_unique()
+def _counts(where: pl.Series, members: list[Int64]) -> pl.Series:
+    """Per unit over how many nodes (or switches) its ranks are spread; null where one is
+    unknown."""
+    number = where.rank("dense").fill_null(0).to_numpy()
+    counts = [
+        None if (ends := number[ranks]).min() == 0 else len(set(ends.tolist())) for ranks in members
+    ]
+    return pl.Series(counts, dtype=pl.Int64)
 
 
 class Suspect(Struct, frozen=True, eq=False):

@@ -34,10 +34,7 @@ class Peers(Struct, frozen=True, eq=False):
 
     Attributes:
         group: Per rank the number of the group it is compared within.
-        coordinates: As :func:`~torch_tb_profiler.analysis.parallel.coordinates.rank_coordinates`,
-            with ``replica``: the number of the ranks that share a sample (those of one pipeline
-            and its tensor and context groups), and ``chain`` (those of one pipeline alone); null
-            where the job has no such groups.
+        coordinates: As :func:`~torch_tb_profiler.analysis.parallel.coordinates.rank_coordinates`.
         is_comparable: Per rank whether its peers have the same work: they are of its stage.
     """
 
@@ -85,19 +82,24 @@ def peers_of(traces: Mapping[str, Trace], given: str | None = None) -> Peers:
         enough = _sizes(candidates) >= LEAST
         group = np.where(enough, candidates + len(alike) * (1 + int(group.max())), group)
     group = _dense(group)
-    coordinates = coordinates.with_columns(
-        replica=_connected(traces, coordinates["rank"], ("pipeline", "tensor", "context")),
-        chain=_connected(traces, coordinates["rank"], ("pipeline",)),
-    )
     stages = _dense_rows(group, where[0])
     return Peers(group, coordinates, (_sizes(group) == _sizes(stages)) & (_sizes(group) > 1))
 
 
-def _connected(
-    traces: Mapping[str, Trace], ranks: pl.Series, dimensions: tuple[str, ...]
-) -> pl.Series:
+def with_replicas(coordinates: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
+    """``coordinates`` with ``replica``: the number of the ranks that share a sample (those of one
+    pipeline and its tensor and context groups), and ``chain`` (those of one pipeline alone); null
+    where the job has no such groups."""
+    groups = group_dimensions(traces)
+    return coordinates.with_columns(
+        replica=_connected(groups, coordinates["rank"], ("pipeline", "tensor", "context")),
+        chain=_connected(groups, coordinates["rank"], ("pipeline",)),
+    )
+
+
+def _connected(groups: pl.DataFrame, ranks: pl.Series, dimensions: tuple[str, ...]) -> pl.Series:
     """Per rank the number of the ranks that groups of some dimensions connect with it."""
-    shared = group_dimensions(traces).filter(pl.col("dimension").is_in(dimensions))
+    shared = groups.filter(pl.col("dimension").is_in(dimensions))
     positions = pl.DataFrame({"ranks": ranks, "position": np.arange(len(ranks))}).drop_nulls()
     members = (
         shared.select("ranks")
@@ -128,7 +130,7 @@ def _with_more(alike: Int64, where: list[Int64]) -> list[Int64]:
 
 
 def _alike(traces: Mapping[str, Trace]) -> Int64:
-    """Ranks by the kinds of their collectives and the names of their kernels, experts aside."""
+    """Ranks by the kinds of their collectives."""
     frames = [records(trace).frame for trace in traces.values()]
     worker = np.repeat(np.arange(len(frames)), [frame.height for frame in frames])
     # Numbers of calls differ at the edges of a recording; whether there are any does not.
