@@ -8,6 +8,7 @@ import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_tb_profiler.analysis.hang.call_order import preceded
 from torch_tb_profiler.analysis.hang.dumps import (
     FlightDumps,
     collect_dumps,
@@ -68,7 +69,7 @@ def diagnose(traces: Mapping[str, Trace]) -> HangDiagnosis | None:
         *transfer_problems(transfers, positions),
     ]
     how = causes(problems)
-    order = ranked(problems, how)
+    order = ranked(problems, how, preceded(dumps, problems, how))
     position = {number: at for at, number in enumerate(order)}
     times = knowledge().times
     written = dump_time_ns(dumps, times.after_timeout_s, times.default_timeout_s)

@@ -38,6 +38,10 @@ ORDER: tuple[HangKind, ...] = (
 )  # fmt: skip
 
 
+LEAST_EVEN = 3
+"""So many collectives of a group with equal sizes make the first unequal one odd."""
+
+
 class HangProblem(Struct, frozen=True):
     """A collective or transfer in which ranks wait.
 
@@ -112,6 +116,7 @@ def collective_problems(
     }
     dumped = set(dumps.ranks)
     nowhere: dict[str, Any] = {"rank": (), "created_ns": None}
+    uneven = _newly_uneven(progress, first)
     problems = []
     for number, sequence in first.select(keys).iter_rows():
         position = at.get(number, nowhere)
@@ -124,8 +129,21 @@ def collective_problems(
             since_ns=position["created_ns"],
         )
         has_starts = number in positions.with_starts
-        problems.append(_classified(problem, rows[number,].sort("rank"), has_starts))
+        calls = rows[number,].sort("rank")
+        if number in uneven:
+            calls = calls.with_columns(compared=pl.col("call").cast(pl.Int64))
+        problems.append(_classified(problem, calls, has_starts))
     return problems
+
+
+def _newly_uneven(progress: GroupProgress, first: pl.DataFrame) -> set[int]:
+    """Channels that hang in a collective whose sizes may differ, and differ for the first time."""
+    differs = first.filter((pl.col("forms") > 1) & (pl.col("variants") == 1))
+    earlier = progress.collectives.join(
+        differs.select("channel", until="sequence"), on="channel"
+    ).filter(pl.col("sequence") < pl.col("until"))
+    even = earlier.group_by("channel").agg(pl.len(), pl.col("forms").max())
+    return set(even.filter((pl.col("len") >= LEAST_EVEN) & (pl.col("forms") == 1))["channel"])
 
 
 def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> HangProblem:

@@ -20,8 +20,8 @@ class GroupProgress(Struct, frozen=True):
         calls: One row per rank and collective: ``channel``, ``sequence``, ``rank``, ``state`` (the
             least of its parts), ``compared``, ``call``, ``stack``, ``created_ns``.
         collectives: One row per channel and sequence number: ``entered``, ``pending``, ``started``,
-            ``variants`` (distinct calls), ``missing`` (members with a dump that did not enter it),
-            ``first_ns``, ``last_ns``.
+            ``variants`` (calls that do not fit each other), ``forms`` (distinct calls), ``missing``
+            (members with a dump that did not enter it), ``first_ns``, ``last_ns``.
         reached: One row per channel and member with a dump: ``rank``, ``reached`` (the last
             sequence number that it entered, 0 for none), ``oldest`` (the first one in its buffer).
     """
@@ -42,6 +42,7 @@ def progress_of(dumps: FlightDumps) -> GroupProgress:
             (pl.col("state") < COMPLETED).sum().alias("pending"),
             (pl.col("state") == STARTED).sum().alias("started"),
             pl.col("compared").n_unique().alias("variants"),
+            pl.col("call").n_unique().alias("forms"),
             pl.col("created_ns").min().alias("first_ns"),
             pl.col("created_ns").max().alias("last_ns"),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from msgspec import Struct
 
@@ -89,13 +89,21 @@ def _holders(problems: Sequence[HangProblem]) -> list[dict[int, list[int]]]:
     ]
 
 
-def ranked(problems: Sequence[HangProblem], how: Sequence[WaitCause]) -> list[int]:
-    """The numbers of the problems, the one that explains most first."""
+def ranked(
+    problems: Sequence[HangProblem], how: Sequence[WaitCause], preceded: Container[int]
+) -> list[int]:
+    """The numbers of the problems, the one that explains most first.
 
-    def key(number: int) -> tuple[bool, int, float, int]:
+    Args:
+        problems, how: The problems and how they stand to each other.
+        preceded: Those before which the missing rank owes another.
+    """
+
+    def key(number: int) -> tuple[bool, bool, int, float, int]:
         problem = problems[number]
         since = problem.since_ns if problem.since_ns is not None else float("inf")
-        return not how[number].is_root, ORDER.index(problem.kind), since, number
+        rank = ORDER.index(problem.kind)
+        return not how[number].is_root, number in preceded, rank, since, number
 
     return sorted(range(len(problems)), key=key)
 
