@@ -8,12 +8,15 @@ import random
 import numpy as np
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from tests.analysis.job_roles.jobs import Stretch, rank_trace
+from tests.helpers.traces import trace
 from torch_tb_profiler.analysis.job_roles.activity import BETWEEN, job_activity
 from torch_tb_profiler.analysis.job_roles.lanes import rank_lanes, role_lanes
 from torch_tb_profiler.analysis.job_roles.times import period_times, role_times
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.trace.model import Trace
 
 SPAN = 1000
 ALL = Selection()
@@ -136,6 +139,38 @@ def test_ranges_of_a_rank_with_one_role_are_its_phases() -> None:
         ("rollout", "generate_sequences", 100_000, 50_000),
     ]
     assert role_times(activity)["window_ns"].to_list() == [1_000_000], "no time twice"
+
+
+def stamped(base_ns: int, *computes: Stretch) -> Trace:
+    one = rank_trace(computes)
+    return replace(one, meta=replace(one.meta, base_ns=base_ns))
+
+
+def test_recordings_are_aligned_by_their_stamps() -> None:
+    second = 10**9
+    traces = {
+        "rollout-rank0": stamped(1_700_000_000 * second, (0, 1000)),
+        "train-rank0": stamped(1_700_000_000 * second + 500_000, (500, 1000)),
+        "nothing": trace([]),  # without events: it has no clock
+    }
+    activity = job_activity(traces, ALL)
+    assert activity.is_aligned
+    assert activity.span_ns == 1_500_000
+    training = role_times(activity).row(1, named=True)
+    assert (training["bubble_ns"], training["waiting_ns"]) == (500_000, 500_000)
+
+
+@pytest.mark.parametrize("other_ns", [0, 1_600_000_000 * 10**9])
+def test_without_common_stamps_nothing_is_compared_in_time(other_ns: int) -> None:
+    traces = {
+        "rollout-rank0": stamped(1_700_000_000 * 10**9, (0, 1000)),
+        "train-rank0": stamped(other_ns, (500, 1000)),
+    }
+    activity = job_activity(traces, ALL)
+    assert not activity.is_aligned
+    rows = role_times(activity)
+    assert rows["bubble_ns"].to_list() == [0, 500_000]
+    assert rows["waiting_ns"].to_list() == [None, None]
 
 
 def test_a_time_range_cuts_the_windows() -> None:

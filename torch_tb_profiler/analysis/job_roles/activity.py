@@ -169,12 +169,14 @@ def _clock(traces: Mapping[str, Trace]) -> tuple[Int64, int, bool]:
     metas = [trace.meta for trace in traces.values()]
     bases = np.array([meta.base_ns for meta in metas], np.int64)
     starts = np.array([meta.start_ns for meta in metas], np.int64)
-    ends = np.array([meta.end_ns for meta in metas], np.int64)
-    first_ns = min(meta.base_ns + meta.start_ns for meta in metas)
-    span_ns = max(meta.base_ns + meta.end_ns for meta in metas) - first_ns
-    if ((bases > 0).all() or (bases == 0).all()) and span_ns <= MAX_SPAN_NS:
+    timed = [meta for meta in metas if meta.end_ns > meta.start_ns] or metas
+    first_ns = min(meta.base_ns + meta.start_ns for meta in timed)
+    span_ns = max(meta.base_ns + meta.end_ns for meta in timed) - first_ns
+    are_stamped = {meta.base_ns > 0 for meta in timed}
+    if len(are_stamped) == 1 and span_ns <= MAX_SPAN_NS:
         return bases - first_ns, span_ns, True
-    return -starts, min(int((ends - starts).max()), MAX_SPAN_NS), False
+    longest_ns = max(meta.end_ns - meta.start_ns for meta in timed)
+    return -starts, min(longest_ns, MAX_SPAN_NS), False
 
 
 def _own_windows(
