@@ -9,19 +9,12 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-STEPS = 4
-BUCKETS = 16
-"""Gradient buckets, that is all-reduces per step."""
-
-OPERATORS = 40
-"""Operators (each with its launch and kernel) per bucket."""
-
 STEP_US = 100_000.0
 TRANSFER_US = 800.0
-BUCKET_US = STEP_US / (BUCKETS + 1)
 NAMES = ("aten::mm", "aten::add_", "aten::relu", "aten::native_layer_norm", "aten::mul")
 KERNELS = (
     "ampere_sgemm_128x64_nn",
@@ -31,20 +24,45 @@ KERNELS = (
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
-def make_run(folder: Path, ranks: int) -> None:
+@dataclass(frozen=True)
+class Shape:
+    """How much each rank does.
+
+    Attributes:
+        steps: Steps.
+        buckets: Gradient buckets, that is all-reduces per step.
+        operators: Operators (each with its launch and kernel) per bucket.
+    """
+
+    steps: int
+    buckets: int
+    operators: int
+
+    @property
+    def bucket_us(self) -> float:
+        """Time of a bucket."""
+        return STEP_US / (self.buckets + 1)
+
+
+SHAPES = {"usual": Shape(4, 16, 40), "small": Shape(3, 6, 6)}
+"""Of 2 MB of JSON per rank, and of 0.1 MB, so that a disk holds thousands."""
+
+
+def make_run(folder: Path, ranks: int, shape: Shape = SHAPES["usual"]) -> None:
     """Write the trace of every rank into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     for rank in range(ranks):
-        (folder / f"rank{rank}.1700000000000.pt.trace.json").write_bytes(trace(rank, ranks))
+        file = folder / f"rank{rank}.1700000000000.pt.trace.json"
+        file.write_bytes(trace(rank, ranks, shape))
 
 
-def trace(rank: int, ranks: int) -> bytes:
+def trace(rank: int, ranks: int, shape: Shape = SHAPES["usual"]) -> bytes:
     """The recording of one rank."""
     events: list[dict[str, Any]] = []
     chance = random.Random(rank)
     late_us = 900.0 if rank % 100 == 7 else chance.uniform(0, 300)
-    for step in range(STEPS):
-        _add_step(events, step, late_us, chance, ranks)
+    for step in range(shape.steps):
+        _add_step(events, (step, shape), late_us, chance, ranks)
     header = {
         "schemaVersion": 1,
         "deviceProperties": [
@@ -61,22 +79,27 @@ def trace(rank: int, ranks: int) -> bytes:
 
 
 def _add_step(
-    events: list[dict[str, Any]], step: int, late_us: float, chance: random.Random, ranks: int
+    events: list[dict[str, Any]],
+    numbered: tuple[int, Shape],
+    late_us: float,
+    chance: random.Random,
+    ranks: int,
 ) -> None:
+    step, shape = numbered
     start = 1000.0 + step * STEP_US
     events.append(
         _slice("user_annotation", f"ProfilerStep#{step}", (1, 1), (start, STEP_US - 10), {})
     )
-    for bucket in range(BUCKETS):
-        number = step * BUCKETS + bucket
-        at = start + 50 + bucket * BUCKET_US
-        for position in range(OPERATORS):
-            correlation = 10_000 + (number * OPERATORS + position) * 2
-            begin = at + position * BUCKET_US / (OPERATORS + 12)
+    for bucket in range(shape.buckets):
+        number = step * shape.buckets + bucket
+        at = start + 50 + bucket * shape.bucket_us
+        for position in range(shape.operators):
+            correlation = 10_000 + (number * shape.operators + position) * 2
+            begin = at + position * shape.bucket_us / (shape.operators + 12)
             _add_launch(events, position, correlation, begin, chance)
-        ends = at + BUCKET_US - 50
+        ends = at + shape.bucket_us - 50
         arrives = ends - TRANSFER_US - 1000 + late_us + chance.uniform(0, 20)
-        _add_collective(events, number, arrives, ends, ranks)
+        _add_collective(events, (number, shape), arrives, ends, ranks)
 
 
 def _add_launch(
@@ -99,9 +122,14 @@ def _add_launch(
 
 
 def _add_collective(
-    events: list[dict[str, Any]], number: int, arrives: float, ends: float, ranks: int
+    events: list[dict[str, Any]],
+    numbered: tuple[int, Shape],
+    arrives: float,
+    ends: float,
+    ranks: int,
 ) -> None:
-    correlation = 10_001 + number * OPERATORS * 2
+    number, shape = numbered
+    correlation = 10_001 + number * shape.operators * 2
     described = {
         "Collective name": "allreduce", "In msg nelems": 6_553_600, "Out msg nelems": 6_553_600,
         "Group size": ranks, "dtype": "Float", "Process Group Name": "0",

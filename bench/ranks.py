@@ -1,7 +1,8 @@
-"""A run of a thousand ranks: how long its ingest takes, and how soon its distributed view is there.
+"""A run of a thousand ranks: how long its ingest takes, and how soon its views are there.
 
     python bench/ranks.py                  1 024 ranks of 2 MB
     python bench/ranks.py --ranks 128      a quick look
+    python bench/ranks.py --ranks 8192 --shape small
 
 The view is asked of a server of its own, started after the ingest, by HTTP; the first answer
 includes finding the files and reading the summaries.
@@ -20,7 +21,7 @@ import urllib.request
 from pathlib import Path
 
 from figures import Figure, add_options, machine, tell
-from make_ranks import make_run
+from make_ranks import SHAPES, make_run
 from make_trace import OUT
 from processes import Measured, measured
 
@@ -31,13 +32,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--ranks", type=int, default=1024, help="how many (default: 1024)")
     parser.add_argument("--workers", type=int, default=2, help="cores that parse (default: 2)")
+    parser.add_argument("--shape", choices=[*SHAPES], default="usual", help="size of each rank")
     add_options(parser)
     arguments = parser.parse_args()
     ranks, part = arguments.ranks, max(1, arguments.ranks // 4)
-    whole, quarter = OUT / f"ranks{ranks}", OUT / f"ranks{part}"
+    shape = arguments.shape
+    whole, quarter = OUT / f"ranks{ranks}-{shape}", OUT / f"ranks{part}-{shape}"
     for folder, count in ((whole, ranks), (quarter, part)):
         if not folder.is_dir():
-            make_run(folder, count)
+            make_run(folder, count, SHAPES[shape])
     size_mb = sum(file.stat().st_size for file in whole.iterdir()) / 1e6
     subject = f"{ranks:,} ranks, {size_mb:,.0f} MB"
     print(f"{machine()}; {subject}", flush=True)
@@ -70,6 +73,7 @@ def views(folder: Path) -> list[Figure]:
             assert server.stdout is not None
             found = re.search(r"http://\S+", server.stdout.readline())
             assert found is not None
+            ranks_s = answered_s(f"{found[0]}api/view/ranks")
             url = f"{found[0]}api/view/distributed"
             first_s = answered_s(url)
             again_s = statistics.median(answered_s(url) for _ in range(5))
@@ -78,10 +82,11 @@ def views(folder: Path) -> list[Figure]:
         finally:
             server.terminate()
     return [
-        Figure("distributed view, first answer of a new server", first_s, "s", 2.0),
+        Figure("view of ranks, first answer of a new server", ranks_s, "s", 10.0),
+        Figure("distributed view, first answer after it", first_s, "s", 10.0),
         Figure("distributed view again", again_s, "s", 2.0),
         Figure("distributed view of one step", steps_s, "s", 2.0),
-        Figure("server: peak memory", peak_mb, "MB", 1000),
+        Figure("server: peak memory", peak_mb, "MB", 1500),
     ]
 
 

@@ -54,6 +54,7 @@ const AUDITED_PAGES: readonly AuditedPage[] = [
   { name: "phases", hash: "run=dlrm_8_ranks&view=phases" },
   { name: "data", hash: "run=cpu_slowloader_nw0&view=data" },
   { name: "shapes", hash: "run=cpu_resnet_full&view=shapes" },
+  { name: "ranks", hash: "run=dlrm_8_ranks&view=ranks" },
   { name: "distributed", hash: "run=dlrm_8_ranks&view=distributed" },
   { name: "compare", hash: "run=cpu_slowloader_nw2&view=compare&baseline_run=cpu_slowloader_nw0" },
   { name: "timeline with a range", hash: "run=kineto_resnet50_nw0&view=timeline&range=100000000-300000000&colors=duration", open: (page) => page.getByRole("button", { name: "Colours" }).click() },

@@ -9,7 +9,7 @@ test.use({ viewport: { width: 390, height: 844 } });
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   kineto_resnet50_nw0: ["overview", "timeline", "iterations", "phases", "critical_path", "operators", "operator_types", "modules", "groups", "shapes", "kernels", "kernels&tab=api_calls", "copies", "sequences", "idle", "idle&tab=gaps", "idle&tab=launches", "efficiency", "memory", "data", "resources"],
   cpu_resnet_full: ["overview", "memory&tab=allocations", "memory&tab=peak", "compare&baseline_run=cpu_slowloader_nw0"],
-  dlrm_8_ranks: ["overview", "distributed", "distributed&tab=collectives"],
+  dlrm_8_ranks: ["overview", "ranks", "distributed", "distributed&tab=collectives"],
   torch_compile_triton: ["compiled"],
 };
 

@@ -1,4 +1,6 @@
 /** Whether workers compute, communicate or wait, which worker delays the others, and in which collectives. */
+import { useMemo } from "react";
+
 import type { Row, Table } from "../api/types";
 import { Chart } from "../chart/Chart";
 import type { CategoryChart } from "../chart/types";
@@ -10,6 +12,7 @@ import { BigFacts } from "./Facts";
 import { NodeMap } from "./nodeMap/NodeMap";
 import { PageNotes } from "./PageNotes";
 import { PageTable } from "./PageTable";
+import { RankMatrix } from "./rankMatrix/RankMatrix";
 import { ViewFrame, type PageProps } from "./ViewFrame";
 
 const OVERLAP = ["computation_us", "overlap_us", "communication_us", "other_us"];
@@ -19,6 +22,9 @@ const CLUSTER_PARTS: readonly (readonly [string, readonly string[]])[] = [
   ["Communication alone in the step, as recorded", ["without_communication_us", "communication_alone_us"]],
   ["Receiving alone in the step, as recorded", ["stage_us", "receive_alone_us"]],
 ];
+/** Of more workers the communication that nothing overlaps is drawn as a matrix. */
+const MOST_BARS = 64;
+const EXPOSED = "communication_us";
 /** Of more steps one is chosen in a list. */
 const MOST_BUTTONS = 12;
 /** The name of the row over all steps. */
@@ -43,6 +49,8 @@ export function DistributedPage(props: PageProps) {
         const stepped = (overlap?.row_count ?? 0) > 0 ? overlap : cluster;
         const steps = stepped === undefined ? [] : [...new Set(stepped.rows.map((row) => textOf(stepped, row, "step")))];
         const step = steps.find((each) => each === params["step"]) ?? steps[0] ?? ALL_STEPS;
+        // Of many workers a cell each: bars would be narrower than a pixel.
+        const isCrowded = overlap !== undefined && rowsOfStep(overlap, step).length > MOST_BARS;
         // Above both charts, as it applies to both.
         const stepSwitch = steps.length > 1 && (
           <div>
@@ -77,8 +85,9 @@ export function DistributedPage(props: PageProps) {
             <BigFacts facts={view.facts} notes={view.notes} />
             {overlap?.row_count === 0 && !hasRecorded && <EmptySelection noun="communication" />}
             {stepSwitch}
+            {overlap !== undefined && isCrowded && <OverlapMatrix table={overlap} step={step} fileName={fileName("overlap")} />}
             <div className="chart-row even">
-              {overlap !== undefined && overlap.row_count > 0 && (
+              {overlap !== undefined && overlap.row_count > 0 && !isCrowded && (
                 <Chart
                   title={overlap.title}
                   help={overlap.help}
@@ -89,7 +98,7 @@ export function DistributedPage(props: PageProps) {
                   onPick={(index) => openWorker(overlap, step, index)}
                 />
               )}
-              {wait !== undefined && overlap !== undefined && overlap.row_count > 0 && (
+              {wait !== undefined && overlap !== undefined && overlap.row_count > 0 && !isCrowded && (
                 <Chart title={wait.title} help={wait.help} chart={workerChart(wait, WAIT, step)} fileName={fileName("wait")} height={300} nullReason={firstReason(wait, WAIT)} />
               )}
             </div>
@@ -115,6 +124,14 @@ export function DistributedPage(props: PageProps) {
       }}
     </ViewFrame>
   );
+}
+
+function OverlapMatrix({ table, step, fileName }: { readonly table: Table; readonly step: string; readonly fileName: string }) {
+  const column = table.columns.find(({ key }) => key === EXPOSED);
+  const ranks = useMemo(() => rowsOfStep(table, step).map((row) => ({ worker: textOf(table, row, "worker"), rank: null, value: numberOf(table, row, EXPOSED), isOutlier: false })), [table, step]);
+  if (column === undefined) return null;
+  const title = `${column.title} of each worker`;
+  return <RankMatrix title={title} help={column.help} ranks={ranks} measure={column} fileName={fileName} nullReason={table.null_reasons[EXPOSED]} onOpen={(worker) => navigate({ view: "overview", worker, step: null })} />;
 }
 
 function rowsOfStep(table: Table, step: string): readonly Row[] {
