@@ -11,7 +11,7 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const PARALLEL_KEY = "parallel";
 const MEASURE_KEY = "measure";
-const TABLES = ["dimensions", "bubbles", "matrix_lines", "groups", "rank_matrix", "pipeline"];
+const TABLES = ["dimensions", "bubbles", "matrix_lines", "groups", "rank_matrix", "pipeline", "recorded_strategy"];
 
 export function StrategyPage(props: PageProps) {
   const params = useParams();
