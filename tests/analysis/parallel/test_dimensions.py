@@ -126,6 +126,21 @@ def test_gathers_of_a_part_of_the_job_with_neighbours_are_sequence_parallel() ->
     assert by_members[0, 4]["dimension"] == "data"
 
 
+def test_all_reduces_of_all_that_is_gathered_are_of_a_sharded_model() -> None:
+    about = {"Process Group Name": "3", "Process Group Description": "undefined"}
+
+    def job_of(reduced: int) -> dict[str, Trace]:
+        sizes = [("_allgather_base", 500)] * 4 + [("allreduce", reduced)] * 2
+        events = [
+            collective(name, 10 * at, each, [0, 1], **about)
+            for at, (name, each) in enumerate(sizes)
+        ]
+        return {f"rank{rank}": of_rank(rank, 2, *events) for rank in range(2)}
+
+    assert group_dimensions(job_of(1000))["dimension"].to_list() == ["sharded"]
+    assert group_dimensions(job_of(999))["dimension"].to_list() == [None]
+
+
 def test_members_beyond_the_thirtieth_come_from_the_header() -> None:
     mesh = {"data": 40}
     rows = group_dimensions(job(mesh, ranks=[0, 39]))

@@ -30,12 +30,15 @@ COORDINATES = pl.Schema(
 """One row per worker, in the order of the traces."""
 
 
-def rank_coordinates(traces: Mapping[str, Trace], given: str | None = None) -> pl.DataFrame:
+def rank_coordinates(
+    traces: Mapping[str, Trace], given: str | None = None, groups: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """The index of each rank within the dimensions of the job, as :data:`COORDINATES`.
 
     Args:
         traces: The recordings of the job, or their summaries.
         given: The strategy as people give it (:mod:`torch_tb_profiler.analysis.parallel.layout`).
+        groups: The dimension of each group, where it is computed already (``group_dimensions``).
 
     Raises:
         SelectionError: ``given`` is no strategy, or does not fit the world size.
@@ -47,7 +50,7 @@ def rank_coordinates(traces: Mapping[str, Trace], given: str | None = None) -> p
     if given and given.strip():
         indices = _from_layout(given, job_size(traces), ranks)
     else:
-        indices = _from_groups(group_dimensions(traces), ranks)
+        indices = _from_groups(group_dimensions(traces) if groups is None else groups, ranks)
         stages = recorded_stages(traces)
         if "pipeline" not in indices and stages is not None:
             indices["pipeline"] = stages

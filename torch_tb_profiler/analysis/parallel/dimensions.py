@@ -277,12 +277,21 @@ def _by_traffic(
         if shares_node and is_divided:
             return _Verdict("tensor", "members", axis="yes")
         return _Verdict("sharded", "traffic", axis="yes")
+    if size is not None and total["all_gather"] and all(_scatters(row, size) for row in rows):
+        return _Verdict("sharded", "traffic", axis="yes")
     if share["all_reduce"] >= limits.peer_to_peer_pct:
         per_step = max((row["all_reduces_per_step"] or 0 for row in rows), default=0)
         same = 100 * total["same_size"] / max(total["sized_all_reduces"], 1)
         by_layers = per_step >= limits.same_size_calls and same >= limits.same_size_pct
         return _Verdict("tensor" if by_layers else "data", "traffic", axis="yes")
     return _Verdict(None, None, reason=UNDECIDED)
+
+
+def _scatters(row: Mapping[str, Any], size: int) -> bool:
+    """Whether all-reduces are of the whole of what all-gathers collect: gloo has no reduce-scatter,
+    and a sharded model reduces all of a gradient there."""
+    whole = {size * each for each in row["gathered_bytes"]}
+    return bool(row["reduced_bytes"]) and set(row["reduced_bytes"]) <= whole
 
 
 def _is_ring(pairs: Sequence[str]) -> bool:

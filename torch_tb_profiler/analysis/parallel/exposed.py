@@ -56,8 +56,8 @@ def exposed_times(
     times = np.concatenate((start, windows[0], end, windows[1]))
     kind, change = np.tile(kind, 2), np.repeat(np.array((1, -1), np.int8), len(kind))
     order = np.argsort(times, kind="stable")
-    times, kind, change = times[order], kind[order], change[order]
-    length = np.diff(times, append=times[-1:])
+    at_ns, kind, change = times[order], kind[order], change[order]
+    length = np.diff(at_ns, append=at_ns[-1:])
 
     def active(group: int) -> Bools:
         return np.cumsum(np.where(kind == group, change, 0), dtype=np.int8) > 0
@@ -66,20 +66,21 @@ def exposed_times(
     inside = active(groups + 1) & (length > 0)
     window, length = began[inside] - 1, length[inside]
     computing = active(groups)[inside]
-    running = [active(group)[inside] for group in range(groups)]
-    depth = np.sum(running, axis=0, dtype=np.int16) if groups else np.zeros(len(length), np.int16)
+    present = np.unique(ranges[0]).tolist()
+    running = [active(group)[inside] for group in present]
+    depth = np.zeros(len(length), np.int16)
+    for each in running:
+        depth += each
     share = np.where(computing | (depth == 0), 0.0, length / np.maximum(depth, 1))
 
     def per_window(part: Floats) -> Floats:
-        sums: Floats = np.bincount(window, part, minlength=count).astype(np.float64)
-        return sums
+        lengths: Floats = np.bincount(window, part, minlength=count).astype(np.float64)
+        return lengths
 
-    total = [per_window(np.where(each, length, 0.0)) for each in running]
-    exposed = [per_window(np.where(each, share, 0.0)) for each in running]
-    hidden = [per_window(np.where(each & computing, length, 0.0)) for each in running]
+    sums = np.zeros((3, count, groups))
+    for group, each in zip(present, running, strict=True):
+        sums[0, :, group] = per_window(np.where(each, length, 0.0))
+        sums[1, :, group] = per_window(np.where(each, share, 0.0))
+        sums[2, :, group] = per_window(np.where(each & computing, length, 0.0))
     # Sums of whole ns are exact below 2**53.
-    return ExposedTimes(
-        np.stack(total, axis=1).astype(np.int64),
-        np.stack(exposed, axis=1),
-        np.stack(hidden, axis=1).astype(np.int64),
-    )
+    return ExposedTimes(sums[0].astype(np.int64), sums[1], sums[2].astype(np.int64))

@@ -25,6 +25,8 @@ TRAFFIC = pl.Schema(
         "same_size": pl.Int64(),  # all-reduces of the commonest size
         "sized_all_reduces": pl.Int64(),
         "all_to_all_sizes": pl.Int64(),  # different sizes of all-to-alls
+        "gathered_bytes": pl.List(pl.Int64()),  # different inputs of all-gathers
+        "reduced_bytes": pl.List(pl.Int64()),  # and of all-reduces
         "pairs": pl.List(pl.String),  # "0->1" of sends and receives, where known
     }
 )
@@ -64,6 +66,8 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
             size.filter(reduces).drop_nulls().unique_counts().max().alias("same_size"),
             size.filter(reduces).count().alias("sized_all_reduces"),
             size.filter(kind == "all_to_all").n_unique().alias("all_to_all_sizes"),
+            size.filter(kind == "all_gather").drop_nulls().unique().sort().alias("gathered_bytes"),
+            size.filter(reduces).drop_nulls().unique().sort().alias("reduced_bytes"),
             pl.col("pair").drop_nulls().unique().sort().alias("pairs"),
         )
     )

@@ -66,7 +66,7 @@ def strategy(
     selected = select_calls(matching, traces, selection, set(windows))
     frame = window_frame(matching.workers, windows)
     costs = dimension_costs(traces, windows, matching, selected, groups)
-    coordinates = rank_coordinates(traces, parallel)
+    coordinates = rank_coordinates(traces, parallel, groups)
     measures = rank_measures(traces, windows, frame, costs)
     stages, stage_notes = pipeline_tables(
         traces, pipelines(traces, windows, frame, coordinates, _stage_count(groups))
