@@ -89,6 +89,8 @@ def _choose(
         calls = [each for each in calls if each.kind == "send"]
     else:
         calls = [each for each in calls if each.op.group in (TENSOR, DATA, EXPERT)]
+    if kind == "size":  # members of an all_to_all may well pass different sizes
+        calls = [each for each in calls if each.op.name != "all_to_all"]
     if kind == "order":
         calls = [each for each in calls if _next_other(topology, own, each) is not None]
     if kind == "skipped":
