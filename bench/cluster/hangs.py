@@ -183,5 +183,10 @@ def _skip(own: Program, place: int, call: Call) -> None:
 
 
 def is_decidable(hang: Hang) -> bool:
-    """Whether the dumps that are there hold the answer."""
-    return hang.kind == "dead" or hang.rank not in hang.without
+    """Whether the dumps that are there hold the answer: that of the rank, unless it died, and that
+    of another member of the group, which waits in the call."""
+    if hang.kind != "dead" and hang.rank in hang.without:
+        return False
+    groups = hang.topology.groups[hang.call.op.group]
+    members = next(group.ranks for group in groups if group.name == hang.call.group)
+    return bool(set(members) - {hang.rank, *hang.without})
