@@ -70,8 +70,9 @@ class RankJob(Struct, frozen=True, eq=False):
 
     @property
     def step_ns(self) -> float:
-        """Mean duration of a step over all ranks."""
-        return float(np.nanmean(self.duration_ns))
+        """Mean duration of a step of the job, which lasts as long as on its slowest rank: where
+        ranks do not wait for each other, what one loses may exceed the mean step of all."""
+        return float(np.nanmean(np.fmax.reduce(self.duration_ns, axis=0)))
 
 
 def rank_job(traces: Mapping[str, Trace], selection: Selection) -> RankJob | None:
