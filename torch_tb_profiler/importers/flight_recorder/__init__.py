@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from torch_tb_profiler.importers.flight_recorder.names import rank_of_dump
 from torch_tb_profiler.importers.protocol import Importer
 from torch_tb_profiler.importers.text import text_head
 from torch_tb_profiler.storage.format_detection import FormatDetection
@@ -48,9 +49,10 @@ def sniff(head: bytes, _name: str) -> bool:
     return _OF_JSON.search(text) is not None and _MARKS.search(text) is not None
 
 
-def detect(_head: bytes, _name: str, _is_whole: bool) -> FormatDetection:
-    """Every file that :func:`sniff` accepts is one."""
-    return FormatDetection(True)
+def detect(_head: bytes, name: str, _is_whole: bool) -> FormatDetection:
+    """Every file that :func:`sniff` accepts is one, of the rank in its name and of a job of
+    several."""
+    return FormatDetection(True, rank=rank_of_dump(name), world_size=2)
 
 
 FORMAT = Importer(

@@ -64,7 +64,7 @@ HANG_GROUPS = TableSpec(
             null_reason="No member waits in a collective of the group.",
         ),
         _OPERATION,
-        Column("problem", "HangProblem", "string", None, "What keeps the members waiting."),
+        Column("problem", "Problem", "string", None, "What keeps the members waiting."),
         Column(
             "is_root",
             "Root",
@@ -165,7 +165,7 @@ BATCH_TRANSFERS = TableSpec(
         Column("state", "State", "string", None, "scheduled or started."),
         Column(
             "problem",
-            "HangProblem",
+            "Problem",
             "string",
             None,
             "no counterpart: the other rank made no call that fits; transfer differs: the call of "

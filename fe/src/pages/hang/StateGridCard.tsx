@@ -28,7 +28,7 @@ export function StateGridCard({ table }: Props) {
   return (
     <figure className="card chart state-grid" aria-label="States of the last collectives">
       <header>
-        <h2 title="A line per set of ranks whose states and calls are the same in all of these collectives.">Last collectives of group {visibleText(group)}</h2>
+        <h2 title="A line per set of ranks whose states and calls are the same in all of these collectives.">Last collectives: {visibleText(group)}</h2>
         {groups.length > 1 && (
           <select className="field" aria-label="Group" value={group} onChange={({ target }) => setChosen(target.value)}>
             {groups.map((each) => (
