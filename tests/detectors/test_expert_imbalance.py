@@ -46,7 +46,7 @@ def test_ranks_that_take_turns() -> None:
 def test_times_are_compared_where_tokens_are_unknown() -> None:
     finding = detected([30, 30], [90, 60], shapes=False)
     assert finding is not None
-    assert finding.values["what"] == "time of expert products"
+    assert finding.values["what"] == "time of expert GEMMs"
 
 
 def test_what_is_no_imbalance() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.detectors.scenes import context, finding, one_step
+from tests.helpers.meshes import members
 from tests.helpers.traces import annotation, kernel
 from torch_tb_profiler.detectors.gpu_imbalance import detect, detect_across_workers
 
@@ -75,6 +76,32 @@ def test_stages_of_a_pipeline_have_a_text() -> None:
     }
     advice = finding(detect_across_workers(contexts))
     assert (advice.variant, advice.gain_us) == ("pipeline", None)
+
+
+@pytest.mark.parametrize(
+    ("durations", "variant"),
+    [
+        ((100, 100, 100, 300), "pipeline_rank"),  # rank 3 alone, not rank 2 of its stage
+        ((100, 100, 300, 310), "pipeline"),  # both ranks of stage 1
+    ],
+)
+def test_one_slow_rank_of_a_stage_is_no_uneven_division(
+    durations: tuple[int, ...], variant: str
+) -> None:
+    mesh = {"pipeline": 2, "data": 2}
+    contexts = {}
+    for rank, duration in enumerate(durations):
+        groups = [
+            {"pg_name": name, "pg_desc": f"mesh_{name}", "ranks": members(mesh, dimension, rank)}
+            for name, dimension in (("pp", "pipeline"), ("dp", "data"))
+        ]
+        events = [kernel("k", 0, duration), annotation("gloo:recv", 400, 100, tid=2)]
+        header = {"backend": "gloo", "rank": rank, "world_size": 4, "pg_config": groups}
+        contexts[f"rank{rank}"] = context(one_step(events, distributedInfo=header))
+    advice = finding(detect_across_workers(contexts))
+    assert (advice.variant, advice.values["busiest"]) == (variant, "rank3 GPU 0")
+    assert advice.values["peers"] == 1
+    assert advice.gain_us is None
 
 
 def test_recordings_that_were_cut_short_are_not_compared() -> None:

@@ -84,7 +84,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         values={
             "busiest": listed([loads.workers[worker] for worker in busiest]),
             "share": share,
-            "what": "tokens" if costs["by_tokens"].all() else "time of expert products",
+            "what": "tokens" if costs["by_tokens"].all() else "time of expert GEMMs",
             "cost": cost_pct,
         },
         source={"view": "experts", "table": "expert_layers", "sort": "-cost_us"},

@@ -8,6 +8,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union_all
+from torch_tb_profiler.analysis.parallel.coordinates import rank_coordinates
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposure import MOSTLY, exposure
 from torch_tb_profiler.evidence.finding import Finding, Spot
@@ -55,7 +56,8 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     recordings that were cut short are not compared.
 
     The gain is its lead over the mean, at most the exposed communication of the other workers: if
-    no GPU waits for it, there is nothing to gain. In a pipeline it is unknown.
+    no GPU waits for it, there is nothing to gain. In a pipeline it is unknown. A rank that computes
+    longer than the other ranks of its stage is no sign of an uneven division of layers.
     """
     whole = {name: each for name, each in contexts.items() if not is_cut_short(each.trace)}
     busy = busy_ns_of_workers(whole)
@@ -74,14 +76,33 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     waits_us = sum(each.exposed_ns for each in exposed) / max(len(exposed), 1) / NS_PER_US
     pipeline = any(each.peer_to_peer_ns > MOSTLY * each.exposed_ns for each in exposed)
     gain_us = None if pipeline else min(finding.gain_us or 0.0, waits_us) or None
+    peers = _stage_peers(whole, busiest) if pipeline else []
+    lead_of_peers = _lead_pct(busy, peers)
+    is_alone = lead_of_peers is not None and lead_of_peers <= entry(CODE).threshold
     return replace(
         finding,
+        values={**finding.values, "peers": len(peers), "peers_pct": lead_of_peers or 0.0},
         gain_us=gain_us,
         at_stake_us=finding.gain_us,
         architecture=architectures.pop() if len(architectures) == 1 else None,
-        variant="pipeline" if pipeline else "default",
+        variant="pipeline_rank" if is_alone else "pipeline" if pipeline else "default",
         spot=_longest_kernel(whole[busiest], busiest),
     )
+
+
+def _stage_peers(contexts: Mapping[str, Context], worker: str) -> list[str]:
+    """The other workers of the pipeline stage of a worker; empty where stages are unknown."""
+    stages = rank_coordinates({name: each.trace for name, each in contexts.items()})
+    stage = stages.filter(pl.col("worker") == worker)["pipeline"]
+    same = (pl.col("pipeline") == pl.lit(stage.first(), pl.Int32)) & (pl.col("worker") != worker)
+    return stages.filter(same)["worker"].to_list()
+
+
+def _lead_pct(busy_ns: Mapping[str, float], workers: list[str]) -> float | None:
+    """By how much the GPUs of ``workers`` compute longer than the mean of all; None without any."""
+    chosen = [time for name, time in busy_ns.items() if name.rpartition(" GPU ")[0] in workers]
+    mean = sum(busy_ns.values()) / len(busy_ns)
+    return (sum(chosen) / len(chosen) / mean - 1) * 100 if chosen else None
 
 
 def _longest(context: Context, time: Intervals, gpu: int) -> Spot | None:

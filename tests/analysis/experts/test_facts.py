@@ -42,7 +42,7 @@ def test_passes_of_a_job_with_nccl() -> None:
 def test_stages_of_the_same() -> None:
     rows = expert_kernel_facts(expert_parallel(0, [10, 40]))
     stages = rows.group_by("stage").agg(pl.col("calls").sum())
-    assert dict(stages.iter_rows()) == {"dispatch": 4, "combine": 4, "expert products": 8}
+    assert dict(stages.iter_rows()) == {"dispatch": 4, "combine": 4, "expert GEMMs": 8}
 
 
 def test_tokens_without_shapes_are_unknown() -> None:
@@ -69,7 +69,7 @@ def test_the_published_form_of_a_training_chunk() -> None:
     assert by_stage[("combine", True)] == 8
     assert by_stage[("combine", False)] == 8
     kernels = expert_kernel_facts(recorded)
-    assert set(kernels["stage"]) == {"dispatch", "combine", "permutation", "expert products"}
+    assert set(kernels["stage"]) == {"dispatch", "combine", "permutation", "expert GEMMs"}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -178,8 +178,8 @@ def test_gathered_dispatches_count_in_a_group_of_experts_alone() -> None:
         events.append(kernel(DEEP_GEMM, 10, 10))
         return sorted(set(expert_kernel_facts(trace(events))["stage"]))
 
-    assert stages("ep") == ["combine", "dispatch", "expert products"]
-    assert stages("dp") == ["expert products"]
+    assert stages("ep") == ["combine", "dispatch", "expert GEMMs"]
+    assert stages("dp") == ["expert GEMMs"]
 
 
 def test_the_form_of_vllm_without_expert_parallelism() -> None:

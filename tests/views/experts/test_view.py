@@ -197,5 +197,5 @@ def test_equal_tokens_that_take_longer_on_one_rank() -> None:
     assert view.answer is not None
     assert view.answer.startswith(
         "Experts are balanced: no rank has more than 1.00 × the mean tokens. b takes 1.20 × the "
-        "mean time for its products, which the tokens do not explain"
+        "mean time for its expert GEMMs, which the tokens do not explain"
     )

@@ -72,7 +72,7 @@ def test_tables_show_each_rank_and_the_calls_that_do_not_fit(tmp_path: Path) -> 
     ]
     groups = view.tables["hang_groups"].frame
     assert groups.select("group", "last_completed", "sequence", "blocking_ranks").rows() == [
-        ("of all ranks", 3, 4, "1"),
+        ("all ranks", 3, 4, "1"),
         ("front", 6, None, None),
         ("back", 6, None, None),
     ]

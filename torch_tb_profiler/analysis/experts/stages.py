@@ -33,7 +33,7 @@ TITLES = {
     Stage.COMBINE: "combine",
     Stage.EXCHANGE: "dispatch or combine",
     Stage.NOTIFY: "dispatch or combine",
-    Stage.PRODUCTS: "expert products",
+    Stage.PRODUCTS: "expert GEMMs",
     Stage.OTHER: "not recognized",
     Stage.UNDECIDED: "all_to_all of an unknown group",
 }

@@ -33,7 +33,7 @@ class GroupChannel(Struct, frozen=True):
         """The name for people."""
         if self.description in ("", "undefined", self.name):
             return self.name or self.backend
-        return self.description if self.description != DEFAULT_GROUP else "of all ranks"
+        return self.description if self.description != DEFAULT_GROUP else "all ranks"
 
 
 class GroupChannels(Struct, frozen=True):

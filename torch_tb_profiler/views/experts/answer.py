@@ -32,7 +32,7 @@ def _balance(view: View) -> str | None:
             return None
         return _sent(rows_of(view, "experts"))
     imbalance = worst["token_imbalance"] if by_tokens else worst["time_imbalance"]
-    what = "tokens" if by_tokens else "time of expert products"
+    what = "tokens" if by_tokens else "time of expert GEMMs"
     if imbalance <= BALANCED:
         text = f"Experts are balanced: no rank has more than {imbalance:.2f} × the mean {what}."
         return joined((text, _slow_rank(view) if by_tokens else None))
@@ -48,14 +48,14 @@ def _balance(view: View) -> str | None:
 
 
 def _slow_rank(view: View) -> str | None:
-    """A rank whose products take longer than those of others, though tokens are balanced."""
+    """A rank whose GEMMs take longer than those of others, though tokens are balanced."""
     ratio = value_of(view, "time_imbalance")
     slowest = top_row(rows_of(view, "expert_ranks"), "time_ratio")
     if slowest is None or ratio is None or ratio <= BALANCED:
         return None
     return (
-        f"{quoted(slowest['worker'])} takes {ratio:.2f} × the mean time for its products, which "
-        "the tokens do not explain: see the ranks for a slow device."
+        f"{quoted(slowest['worker'])} takes {ratio:.2f} × the mean time for its expert GEMMs, "
+        "which the tokens do not explain: the ranks page shows whether its device is slow."
     )
 
 

@@ -6,7 +6,7 @@ from torch_tb_profiler.views.collectives import WORKER
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 NO_TOKENS = (
-    "The recording does not say how many tokens the experts get: grouped products need their input "
+    "The recording does not say how many tokens the experts get: grouped GEMMs need their input "
     "shapes (record_shapes=True), and the kernels of fused dispatches do not record sizes."
 )
 ONE_RANK = "The balance over ranks needs recordings of at least two ranks that share experts."
@@ -111,17 +111,17 @@ LAYERS = TableSpec(
         ),
         _time(
             "product_max_us",
-            "Products Max",
-            "Time of the products of experts on the rank where they take the longest, per step.",
-            family="products",
+            "GEMMs Max",
+            "Time of the GEMMs of experts on the rank where they take the longest, per step.",
+            family="gemms",
         ),
-        _time("product_mean_us", "Products Mean", "The same on average.", family="products"),
+        _time("product_mean_us", "GEMMs Mean", "The same on average.", family="gemms"),
         Column(
             "time_imbalance",
             "Time Imbalance",
             "number",
             "ratio",
-            "Products Max divided by Products Mean.",
+            "GEMMs Max divided by GEMMs Mean.",
             null_reason=ONE_RANK,
         ),
         Column(
@@ -130,14 +130,14 @@ LAYERS = TableSpec(
             "string",
             None,
             "The worker that most often has the most tokens, or, where these are unknown, the "
-            "longest products.",
+            "longest GEMMs.",
             null_reason=ONE_RANK,
         ),
         *_DISPATCH_AND_COMBINE,
         _time(
             "cost_us",
             "Cost",
-            "How long a rank waits on average per step for the rank with the longest products: at "
+            "How long a rank waits on average per step for the rank with the longest GEMMs: at "
             "most the exposed time of its own dispatch and combine.",
             family="cost",
             estimated=True,
@@ -178,36 +178,36 @@ RANKS = TableSpec(
             "Its tokens divided by the mean over the ranks that it shares experts with.",
             null_reason=f"{NO_TOKENS} Or: {ONE_RANK[0].lower()}{ONE_RANK[1:]}",
         ),
-        _time("product_us", "Products", "Time of the products of its experts.", family="products"),
+        _time("product_us", "GEMMs", "Time of the GEMMs of its experts.", family="gemms"),
         Column(
             "time_ratio",
             "Time / Mean",
             "number",
             "ratio",
-            "Its Products divided by their mean over the ranks that it shares experts with.",
+            "Its GEMMs divided by their mean over the ranks that it shares experts with.",
             null_reason=ONE_RANK,
         ),
-        Column("product_pct", "Of Step", "number", "pct", "Products divided by the step time."),
+        Column("product_pct", "Of Step", "number", "pct", "GEMMs divided by the step time."),
         Column(
             "busiest_pct",
             "Busiest In",
             "number",
             "pct",
             "Share of the passes in which it has the most tokens, or, where these are unknown, the "
-            "longest products; passes in which all ranks have the same do not count.",
+            "longest GEMMs; passes in which all ranks have the same do not count.",
             null_reason=ONE_RANK,
         ),
         _time(
             "routing_us",
             "Routing",
             "Time of the kernels that score experts and sort tokens.",
-            family="products",
+            family="gemms",
         ),
         *_DISPATCH_AND_COMBINE,
         _time(
             "wait_us",
             "Wait",
-            "How long it waits per step for ranks whose products take longer.",
+            "How long it waits per step for ranks whose GEMMs take longer.",
             family="cost",
             estimated=True,
         ),
@@ -220,7 +220,7 @@ EXPERTS = TableSpec(
     "Where tokens go",
     "One row per rank that dispatches send tokens to, as the sizes of their parts say (torch "
     "records those of the first 30 ranks of a group), or per expert of a rank, where the inputs of "
-    "grouped products list how many rows each has.",
+    "grouped GEMMs list how many rows each has.",
     (
         Column(
             "receiver",
@@ -261,7 +261,7 @@ EXPERTS = TableSpec(
     ),
     sort="-token_ratio",
     when_empty="The recording does not say how many tokens each rank or expert gets: neither sizes "
-    "of the parts of dispatches nor lists of sizes of grouped products.",
+    "of the parts of dispatches nor lists of sizes of grouped GEMMs.",
 )
 
 KERNELS = TableSpec(
@@ -303,7 +303,7 @@ LOADS = TableSpec(
         _DIRECTION,
         WORKER,
         Column("tokens", "Tokens", "number", "count", "Tokens per step.", null_reason=NO_TOKENS),
-        _time("product_us", "Products", "Time of the products per step.", family="products"),
+        _time("product_us", "GEMMs", "Time of the GEMMs per step.", family="gemms"),
         Column(
             "load_ratio",
             "Load / Mean",

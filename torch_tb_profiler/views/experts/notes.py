@@ -78,7 +78,7 @@ def _range_notes(selection: Selection) -> list[Note]:
     if selection.start_ns is None and selection.end_ns is None:
         return []
     text = (
-        "Of the time range, passes count whose products begin in it, and kernels of all steps that "
+        "Of the time range, passes count whose GEMMs begin in it, and kernels of all steps that "
         "it touches."
     )
     return [Note("quality", "passes_of_range", "info", text, {"columns": []})]

@@ -43,7 +43,7 @@ from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
 NOTHING = (
-    "The recording holds no mixture of experts: no grouped products, dispatch, combine or range "
+    "The recording holds no mixture of experts: no grouped GEMMs, dispatch, combine or range "
     "around a layer of experts."
 )
 
@@ -102,7 +102,7 @@ def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tupl
             time,
             "ratio",
             None,
-            "The same of the time of expert products.",
+            "The same of the time of expert GEMMs.",
             None if time is not None else ONE_RANK,
         ),
         Fact(
@@ -111,7 +111,7 @@ def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tupl
             cost_us,
             "us",
             None,
-            "How long a rank waits on average per step for the ranks with the longest products of "
+            "How long a rank waits on average per step for the ranks with the longest GEMMs of "
             "each layer; at most the exposed time of its dispatch and combine.",
             None if cost_us is not None else ONE_RANK,
         ),

@@ -16,7 +16,7 @@ _SEQUENCE = Column(
     "Sequence number: torch counts the collectives of a group from 1.",
 )
 _OPERATION = Column(
-    "operation", "Call", "string", None, "Collective or transfer, with its back end."
+    "operation", "Call", "string", None, "Collective or transfer, with its backend."
 )
 _SINCE = Column(
     "waited_us",
@@ -38,12 +38,12 @@ _LOCATION = Column(
 HANG_GROUPS = TableSpec(
     "hang_groups",
     "Groups",
-    "One row per process group and back end: how far its members came together, and what they wait "
+    "One row per process group and backend: how far its members came together, and what they wait "
     "in.",
     (
         _GROUP,
         Column(
-            "backend", "Back End", "string", None, "Communication library, as its calls name it."
+            "backend", "Backend", "string", None, "Communication library, as its calls name it."
         ),
         Column("members", "Members", "integer", "count", "Ranks of the group, as far as known."),
         Column("ranks", "Ranks", "string", None, "Its members."),
@@ -109,10 +109,10 @@ HANG_RANKS = TableSpec(
             "State",
             "string",
             None,
-            "not entered; scheduled (called, not started on the device, or the back end does not "
+            "not entered; scheduled (called, not started on the device, or the backend does not "
             "record starts); started; completed (or left with an error); no dump.",
         ),
-        Column("fits", "Fits", "boolean", None, "Whether its call fits that of most members."),
+        Column("fits", "Matches", "boolean", None, "Whether its call is that of most members."),
         _SINCE,
         _LOCATION,
         Column(
@@ -133,7 +133,7 @@ HANG_COLLECTIVES = TableSpec(
     "hang_collectives",
     "Collectives",
     "One row per collective, state and call around the one in which a group hangs: ranks whose "
-    "calls do not fit stand beside each other.",
+    "calls do not match are listed one after the other.",
     (
         _GROUP,
         _SEQUENCE,

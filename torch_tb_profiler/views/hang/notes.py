@@ -71,7 +71,7 @@ def hang_notes(diagnosis: HangDiagnosis) -> tuple[Note, ...]:
             _note(
                 "hang_ends_unknown",
                 "info",
-                "The back end records that a call ended, not how: one that ended with an error "
+                "The backend records that a call ended, not how: one that ended with an error "
                 "counts as completed, and calls that only began count as scheduled.",
             )
         )

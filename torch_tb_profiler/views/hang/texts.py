@@ -10,7 +10,7 @@ from torch_tb_profiler.views.rank_text import rank_text
 from torch_tb_profiler.views.scales import duration_text
 
 PROBLEMS: dict[HangKind, str] = {
-    "mismatch": "calls do not fit",
+    "mismatch": "calls do not match",
     "not_entered": "not entered by all",
     "not_started": "not started by all",
     "no_counterpart": "no counterpart",
@@ -47,11 +47,11 @@ def group_text(diagnosis: HangDiagnosis, channel: int) -> str:
     """``"group dp"``; ``"the group of all ranks"``."""
     known = diagnosis.dumps.channels.all[channel]
     label = quoted(known.label)
-    return f"the group {label}" if label == "of all ranks" else f"group {label}"
+    return "the group of all ranks" if label == "all ranks" else f"group {label}"
 
 
 def operation_text(diagnosis: HangDiagnosis, call: int) -> str:
-    """The name of a call without its back end, on one line."""
+    """The name of a call without its backend, on one line."""
     if call < 0:
         return "a call"
     return quoted(diagnosis.dumps.calls["operation"][call].rpartition(":")[2]) or "a call"

@@ -134,7 +134,7 @@ def _mismatch(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
         names = sorted({operation_text(diagnosis, call) for call in by_rank.values()})
         return (
             f"The {len(by_rank)} ranks that entered #{problem.sequence} of {group} made calls that "
-            f"do not fit each other ({', '.join(names[:3])}), none of them the call of most ranks."
+            f"do not match ({', '.join(names[:3])}), none of them the call of most ranks."
         )
     rows = [tuple(diagnosis.dumps.calls.row(call)) for call in (odd_call, problem.call)]
     what = differences(rows[0], rows[1])

@@ -76,7 +76,7 @@ def _facts(diagnosis: HangDiagnosis) -> tuple[Fact, ...]:
             len({problem.channel for problem in diagnosis.problems}),
             "count",
             None,
-            "Process groups, by back end, of which a member waits.",
+            "Process groups, by backend, of which a member waits.",
         ),
     )
 
