@@ -8,8 +8,14 @@ it("categories shown together have different colours", () => {
     ["Transfer", "Wait", "Other"],
     ["Interval", "Forward and Backward", "Tail", "Communication"],
     ["Computing", "Communication Exposed", "Free"],
+    ["Computation", "Exposed Communication", "Idle"],
   ];
   for (const names of sets) expect(new Set(names.map((name) => colorVariable(name))).size, names.join()).toBe(names.length);
+});
+
+it("the communication that nothing hides has one colour, whatever a view calls it", () => {
+  const names = ["Communication", "Communication Exposed", "Exposed Communication"];
+  expect(new Set(names.map((name) => colorVariable(name)))).toEqual(new Set(["--cat-communication"]));
 });
 
 it("gives each line of a chart its own colour", () => {

@@ -34,6 +34,8 @@ const CATEGORY_VARIABLES: Readonly<Record<string, string>> = {
   free: "--mark-wait",
   communication_hidden: "--mark-overlap",
   communication_exposed: "--cat-communication",
+  exposed_communication: "--cat-communication",
+  idle: "--mark-wait",
   communication_tail: "--cat-communication",
   // Causes of idle time, and the busy time.
   busy: "--cat-kernel",

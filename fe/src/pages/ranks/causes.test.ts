@@ -10,5 +10,5 @@ test("a cause that is not known is shown as it is", () => {
 
 test("steps are named unless all are struck", () => {
   expect(whenText("steady", "1, 2, 3")).toBe("In every step.");
-  expect(whenText("one step", "7")).toBe("One step: 7.");
+  expect(whenText("one step", "7")).toBe("Only in step 7.");
 });

@@ -16,5 +16,6 @@ export function causeTitle(cause: string, detail: string): string {
 
 /** In which steps it strikes. */
 export function whenText(pattern: string, steps: string): string {
+  if (pattern === "one step") return `Only in step ${steps}.`;
   return pattern === "steady" ? "In every step." : `${pattern.charAt(0).toUpperCase()}${pattern.slice(1)}: ${steps}.`;
 }
