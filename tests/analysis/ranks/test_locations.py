@@ -37,7 +37,15 @@ def test_names_of_workers() -> None:
     assert frame["source"].unique().to_list() == ["worker name"]
 
 
-@pytest.mark.parametrize("names", [("rank_0", "rank_1"), ("n07_411", "other"), ("r0", "r1")])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("rank_0", "rank_1"),
+        ("worker0_step_12", "worker1_step_12"),
+        ("n07_411", "other"),
+        ("r0", "r1"),
+    ],
+)
 def test_nothing_is_guessed(names: tuple[str, str]) -> None:
     frame = rank_locations({name: rank(n, local="x") for n, name in enumerate(names)})
     assert frame["node"].to_list() == [None, None]

@@ -179,6 +179,19 @@ def test_what_is_no_entry_is_counted_and_odd_values_are_null() -> None:
     assert tables["flight_calls"]["input_sizes"].to_list() == ["[[8]]", "[[?]]"]
 
 
+@pytest.mark.parametrize("odd", ["--5", "-", "\u0663", "9" * 30, "\ud800", "\x00"])
+def test_odd_texts_where_numbers_and_names_are(odd: str) -> None:
+    odd_values = {"pg_id": odd, "collective_seq_id": odd, "process_group": (odd, odd)}
+    data = pickle.dumps(dump([entry(0), entry(1, **odd_values)], GROUPS), 2)
+    tables = {table.name: table.frame for table in columns_of(data).side}
+    assert tables["flight_entries"]["sequence"].to_list() == [1, None]
+
+
+def test_json_that_nests_too_deep_is_an_error() -> None:
+    with pytest.raises(TraceFormatError):
+        columns_of(b'{"pg_config": {}, "entries": [' + b"[" * 100_000, "dump_0.json")
+
+
 class _Runs:
     def __reduce__(self) -> tuple[Any, ...]:
         return print, ("this must not be printed",)

@@ -94,6 +94,8 @@ def test_a_missing_dump_leaves_open_what_it_must(tmp_path: Path) -> None:
     view = hang(traces, Selection())
     assert view.answer is not None
     assert view.answer.startswith("Rank 2 never called all_reduce #4")
-    assert view.answer.endswith("Rank 0 has no dump: whether it holds the group up too is open.")
+    assert view.answer.endswith(
+        "Rank 0 has no dump: it died, or wrote none. Whether it holds the group up too is open."
+    )
     (note,) = (note for note in view.notes if note.code == "hang_dumps_missing")
     assert note.evidence == {"ranks": [0]}

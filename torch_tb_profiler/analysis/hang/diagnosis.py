@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.hang.dumps import (
 from torch_tb_profiler.analysis.hang.positions import positions_of
 from torch_tb_profiler.analysis.hang.problems import HangProblem, collective_problems
 from torch_tb_profiler.analysis.hang.progress import GroupProgress, progress_of
+from torch_tb_profiler.analysis.hang.silent_ranks import older_dumps, without_older
 from torch_tb_profiler.analysis.hang.transfers import pending_transfers, transfer_problems
 from torch_tb_profiler.analysis.hang.waits import WaitCause, causes, ranked
 from torch_tb_profiler.knowledge.hang import knowledge
@@ -62,6 +63,10 @@ def diagnose(traces: Mapping[str, Trace]) -> HangDiagnosis | None:
     if dumps is None:
         return None
     progress = progress_of(dumps)
+    older = older_dumps(dumps, progress)
+    if older:
+        dumps = without_older(dumps, older)
+        progress = progress_of(dumps)
     transfers = pending_transfers(dumps)
     positions = positions_of(dumps)
     problems = [

@@ -41,6 +41,7 @@ class FlightDumps(Struct, frozen=True):
         stacks: One row per distinct stack, as in ``flight_stacks``.
         channels: The channels.
         has_ranks: Whether the ranks are known.
+        older: Ranks whose dump is left out, as others completed what it lacks.
     """
 
     files: pl.DataFrame
@@ -49,11 +50,12 @@ class FlightDumps(Struct, frozen=True):
     stacks: pl.DataFrame
     channels: GroupChannels
     has_ranks: bool
+    older: tuple[int, ...] = ()
 
     @property
     def ranks(self) -> list[int]:
-        """The ranks with a dump, in order."""
-        return sorted(set(self.files["rank"].to_list()))
+        """The ranks with a dump that counts, in order."""
+        return sorted(set(self.files["rank"].to_list()).difference(self.older))
 
 
 def has_dump(trace: Trace) -> bool:

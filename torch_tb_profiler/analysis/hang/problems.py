@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.hang.dumps import COMPLETED, STARTED, FlightDumps
 from torch_tb_profiler.analysis.hang.positions import Positions
 from torch_tb_profiler.analysis.hang.progress import GroupProgress
+from torch_tb_profiler.analysis.hang.silent_ranks import silent_members
 
 HangKind = Literal[
     "mismatch", "not_entered", "not_started", "no_counterpart", "transfer_differs", "no_dump",
@@ -56,7 +57,8 @@ class HangProblem(Struct, frozen=True):
         missing: Members with a dump that did not enter it; of a transfer the other rank.
         behind: Those that called it and whose devices have not begun.
         odd: Members whose call does not fit that of most others; all where no call has a majority.
-        no_dump: Members without a dump.
+        no_dump: Members without a dump, and those whose dump cannot say whether they entered it
+            (:mod:`~torch_tb_profiler.analysis.hang.silent_ranks`).
         completed: Members that have completed it, or left it with an error.
         since_ns: When the first of those at it called it; where none is, of those that wait.
         call: The call of most ranks (row in ``FlightDumps.calls``).
@@ -101,12 +103,10 @@ def collective_problems(
     keys = ["channel", "sequence"]
     rows = progress.calls.join(first.select(keys), on=keys).partition_by("channel", as_dict=True)
     reached = progress.reached.join(first.select(keys), on="channel")
-    missing = (
-        reached.filter(pl.col("reached") < pl.col("sequence"))
-        .group_by("channel")
-        .agg(pl.col("rank").sort())
-    )
-    absent = dict(zip(missing["channel"].to_list(), missing["rank"].to_list(), strict=True))
+    missing = reached.filter(pl.col("reached") < pl.col("sequence"))
+    unknown = silent_members(dumps, missing, first)
+    silent = _ranks_by_channel(unknown)
+    absent = _ranks_by_channel(missing.join(unknown, on=["channel", "rank"], how="anti"))
     current = positions.calls.filter(~pl.col("is_transfer")).group_by("channel")
     at = {
         row["channel"]: row
@@ -124,7 +124,10 @@ def collective_problems(
             channel=number,
             sequence=sequence,
             missing=tuple(absent.get(number, ())),
-            no_dump=tuple(r for r in dumps.channels.all[number].members if r not in dumped),
+            no_dump=(
+                *(each for each in dumps.channels.all[number].members if each not in dumped),
+                *silent.get(number, ()),
+            ),
             at=tuple(position["rank"]),
             since_ns=position["created_ns"],
         )
@@ -134,6 +137,12 @@ def collective_problems(
             calls = calls.with_columns(compared=pl.col("call").cast(pl.Int64))
         problems.append(_classified(problem, calls, has_starts))
     return problems
+
+
+def _ranks_by_channel(rows: pl.DataFrame) -> dict[int, list[int]]:
+    """Channel → its ranks in order."""
+    ranks = rows.group_by("channel").agg(pl.col("rank").sort())
+    return dict(zip(ranks["channel"].to_list(), ranks["rank"].to_list(), strict=True))
 
 
 def _newly_uneven(progress: GroupProgress, first: pl.DataFrame) -> set[int]:

@@ -23,7 +23,8 @@ class GroupProgress(Struct, frozen=True):
             ``variants`` (calls that do not fit each other), ``forms`` (distinct calls), ``missing``
             (members with a dump that did not enter it), ``first_ns``, ``last_ns``.
         reached: One row per channel and member with a dump: ``rank``, ``reached`` (the last
-            sequence number that it entered, 0 for none), ``oldest`` (the first one in its buffer).
+            sequence number that it entered, 0 for none), ``oldest`` (the first one in its buffer),
+            ``is_counted`` (whether a counter of the process says it).
     """
 
     calls: pl.DataFrame
@@ -94,6 +95,7 @@ def _reached(dumps: FlightDumps, calls: pl.DataFrame) -> pl.DataFrame:
             "rank",
             reached=pl.max_horizontal("last", "last_enqueued").fill_null(0),
             oldest="oldest",
+            is_counted=pl.col("last_enqueued").is_not_null(),
         )
         .sort("channel", "reached")
     )

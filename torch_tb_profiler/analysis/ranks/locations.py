@@ -34,8 +34,9 @@ LOCATIONS = pl.Schema(
 
 _TORCH_WORKER = re.compile(r"(?P<host>.*[^\d_].*?)_(?P<process>\d{2,10})")
 """``tensorboard_trace_handler`` calls a worker by its machine and process."""
-_NO_HOST = re.compile(r"(worker|rank|host|proc|process|trace|gpu|dp|tp|pp|ep|step)s?\d*", re.I)
-"""Words before a number that name no machine: ``rank_12``."""
+_WORD = r"(?:worker|rank|host|proc|process|trace|gpu|dp|tp|pp|ep|step)s?\d*"
+_NO_HOST = re.compile(rf"{_WORD}(?:_{_WORD})*", re.I)
+"""Words before a number that name no machine: ``rank_12``, ``worker0_step_12``."""
 
 
 @per_trace

@@ -118,7 +118,7 @@ def _pickle_value(
 def _json_value(data: bytes) -> tuple[Any, bool]:
     try:
         return msgspec.json.decode(data), False
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _whole_entries(data.decode("utf-8", "replace")), True
 
 

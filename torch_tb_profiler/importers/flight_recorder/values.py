@@ -8,19 +8,20 @@ from typing import Any
 MAX_CHARS = 400
 MAX_RANKS = 1 << 20
 MAX_NUMBER = 2**62
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _NUMBERS = re.compile(r"\d{1,7}")
 
 
 def text_of(value: Any, most: int = MAX_CHARS) -> str:
     """A text of at most ``most`` characters; a number as text; empty for anything else."""
     if isinstance(value, str):
-        return value[:most]
+        return value[:most].encode("utf-8", "replace").decode()
     return str(value)[:most] if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
 def number_of(value: Any) -> int | None:
     """A whole number within 62 bits, also written as text; None for anything else."""
-    if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 20:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not -1 <= value < MAX_NUMBER:
         return None

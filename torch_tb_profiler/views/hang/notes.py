@@ -6,7 +6,7 @@ import polars as pl
 
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
 from torch_tb_profiler.views.answering import counted
-from torch_tb_profiler.views.hang.texts import subject
+from torch_tb_profiler.views.hang.texts import in_sentence, subject
 from torch_tb_profiler.views.schema import Note
 
 
@@ -24,7 +24,18 @@ def hang_notes(diagnosis: HangDiagnosis) -> tuple[Note, ...]:
             )
         )
     members = {rank for each in dumps.channels.all for rank in each.members}
-    absent = tuple(sorted(members - set(dumps.ranks)))
+    absent = tuple(sorted(members - set(dumps.ranks) - set(dumps.older)))
+    if dumps.older:
+        notes.append(
+            _note(
+                "hang_dumps_older",
+                "warning",
+                f"{counted(len(dumps.older), 'dump')} left out ({in_sentence(dumps.older)}): other "
+                "ranks completed collectives that need every rank and are not in it, so it was "
+                "written earlier, or in another run.",
+                {"ranks": list(dumps.older)},
+            )
+        )
     if absent:
         notes.append(
             _note(

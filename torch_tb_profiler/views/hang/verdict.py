@@ -31,7 +31,7 @@ def verdict(diagnosis: HangDiagnosis) -> str:
     first = (
         _deadlock(diagnosis) if cause.is_cycle else _sentence(diagnosis, problem, cause.culprits)
     )
-    return joined((first, _others(diagnosis), _open(problem))) or ""
+    return joined((first, _others(diagnosis), _open(diagnosis, problem))) or ""
 
 
 def _no_hang(diagnosis: HangDiagnosis) -> str:
@@ -51,8 +51,12 @@ def _no_hang(diagnosis: HangDiagnosis) -> str:
     )
     dumped = set(diagnosis.dumps.ranks)
     absent = tuple(rank for rank in channels[number].members if rank not in dumped)
+    older = tuple(rank for rank in absent if rank in diagnosis.dumps.older)
+    absent = tuple(rank for rank in absent if rank not in older)
     if absent:
         text += f" {subject(absent)} wrote no dump."
+    if older:
+        text += f" {_older(older)}"
     return text
 
 
@@ -103,9 +107,8 @@ def _sentence(diagnosis: HangDiagnosis, problem: HangProblem, culprits: tuple[in
             "other rank has other sizes or types."
         )
     if problem.kind == "no_dump":
-        wrote = "has no dump: it" if len(problem.no_dump) == 1 else "have no dumps: they"
         return (
-            f"{subject(problem.no_dump)} {wrote} died, or wrote none. "
+            f"{_without_dump(diagnosis, problem)} "
             f"{subject(problem.waiting)} {_wait(problem.waiting)} in {call}"
             f"{_for(diagnosis, problem)}, and every other member with a dump called it."
         )
@@ -216,8 +219,36 @@ def _others(diagnosis: HangDiagnosis) -> str | None:
     )
 
 
-def _open(problem: HangProblem) -> str | None:
+def _open(diagnosis: HangDiagnosis, problem: HangProblem) -> str | None:
     if problem.kind == "no_dump" or not problem.no_dump:
         return None
-    verb = "has" if len(problem.no_dump) == 1 else "have"
-    return f"{subject(problem.no_dump)} {verb} no dump: whether it holds the group up too is open."
+    they = "it holds" if len(problem.no_dump) == 1 else "they hold"
+    return f"{_without_dump(diagnosis, problem)} Whether {they} the group up too is open."
+
+
+def _without_dump(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
+    """Why dumps do not say where ranks are."""
+    older = tuple(rank for rank in problem.no_dump if rank in diagnosis.dumps.older)
+    dumped = set(diagnosis.dumps.ranks)
+    silent = tuple(rank for rank in problem.no_dump if rank in dumped)
+    absent = tuple(rank for rank in problem.no_dump if rank not in (*older, *silent))
+    wrote = "has no dump: it" if len(absent) == 1 else "have no dumps: they"
+    return joined(
+        (
+            f"{subject(absent)} {wrote} died, or wrote none." if absent else None,
+            _older(older) if older else None,
+            f"What {in_sentence(silent)} called then is not in the dump, which is cut or begins "
+            "later."
+            if silent
+            else None,
+        )
+    ) or ""  # fmt: skip
+
+
+def _older(ranks: tuple[int, ...]) -> str:
+    return (
+        f"The {'dump' if len(ranks) == 1 else 'dumps'} of {in_sentence(ranks)} "
+        f"{'is' if len(ranks) == 1 else 'are'} older than the others, or of another run: others "
+        "completed collectives that need every rank and are not in "
+        f"{'it' if len(ranks) == 1 else 'them'}."
+    )
