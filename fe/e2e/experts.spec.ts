@@ -1,6 +1,7 @@
 /** Experts: balance per layer and rank, dispatch and combine, where tokens go. */
 import { join } from "node:path";
 
+import { contrastFaults, faults } from "./audit";
 import { card } from "./tables";
 import { expect, test } from "./fixtures";
 import { SAMPLES, serve } from "./servers";
@@ -12,6 +13,7 @@ test("experts: who has more tokens, in which layer, and what the transfers take"
   await expect(page.locator('[data-fact="exchange_exposed_us"]')).toHaveText("762 ms");
   const map = page.getByRole("figure", { name: "Load of experts per layer and rank" });
   await expect(map.getByText("4 outliers")).toBeVisible();
+  expect([...(await faults(page)), ...(await contrastFaults(page))]).toEqual([]);
   await map.getByRole("button", { name: "Tokens" }).click();
   await expect(page).toHaveURL(/load=tokens/);
   const canvas = map.getByRole("application");

@@ -1,0 +1,24 @@
+/** Hang: real dumps of four ranks name the rank that called another collective, in both themes and on a phone. */
+import { join } from "node:path";
+
+import { contrastFaults, faults, switchToDark } from "./audit";
+import { expect, test } from "./fixtures";
+import { SAMPLES, serve } from "./servers";
+import { card } from "./tables";
+
+test("the answer names the rank, its call and the group; the tables list them", async ({ guarded: page }) => {
+  const server = await serve(join(SAMPLES, "..", "tests", "data", "hangs", "skip"));
+  try {
+    await page.goto(`${server.url}#view=hang`);
+    await expect(page.getByText("Rank 1 called all_gather as #4 of the group of all ranks, where the other 3 ranks called all_reduce")).toBeVisible();
+    await expect(card(page, "Groups").getByText("calls do not match")).toBeVisible();
+    await expect(card(page, "Groups").getByText("all ranks", { exact: true })).toBeVisible();
+    expect(await faults(page)).toEqual([]);
+    await switchToDark(page);
+    expect(await contrastFaults(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await faults(page)).toEqual([]);
+  } finally {
+    await server.stop();
+  }
+});
