@@ -30,7 +30,10 @@ def _strategy(rows: pl.DataFrame) -> str | None:
     is_dimension = ~pl.col("dimension").is_in([UNKNOWN, ALL_RANKS])
     known = rows.filter(is_dimension & (pl.col("size") > 1)) if rows.height else rows
     if not known.height:
-        return "Nothing decides how this job is divided; give it with --parallel."
+        return (
+            "No recorded process group belongs to a known dimension of the job; --parallel states "
+            "the strategy where members of groups are recorded."
+        )
     sizes = dict(zip(known["dimension"], known["size"], strict=True))
     parts = [text.format(size=sizes[name]) for name, text in _PHRASES.items() if name in sizes]
     sources = sorted(set(", ".join(known["source"].drop_nulls()).split(", ")))
