@@ -74,7 +74,7 @@ interface PictureProps {
   readonly measure: string;
   readonly spread: Spread | null;
   readonly pointed: Device | Link | null;
-  readonly onPoint: (what: Device | Link | null) => void;
+  readonly onPoint: (target: Device | Link | null) => void;
 }
 
 function MapPicture({ layout, measure, spread, pointed, onPoint }: PictureProps) {
@@ -122,7 +122,7 @@ interface CellProps {
   readonly layout: NodeLayout;
   readonly fill: string;
   readonly isLight: boolean;
-  readonly onPoint: (what: Device | null) => void;
+  readonly onPoint: (target: Device | null) => void;
 }
 
 function DeviceCell({ device, layout: { cellPx, isCompact }, fill, isLight, onPoint }: CellProps) {

@@ -83,7 +83,7 @@ export function nodeLayout(map: Table, links: Table | undefined, keys: readonly 
   const others = [...new Set(ends)].filter((rank): rank is number => rank !== null && !known.has(rank)).sort((a, b) => a - b);
   for (const rank of others) add(byHost, OTHER_RANKS, { id: `rank ${rank}`, worker: null, rank, device: null, name: "", values: {} });
   const isCompact = byHost.size > MOST_HOSTS;
-  const hosts = placed(byHost, isCompact, widthPx);
+  const hosts = positioned(byHost, isCompact, widthPx);
   const ofRank = new Map(hosts.flatMap(({ devices }) => devices.flatMap((each): [number, Device][] => (each.rank === null ? [] : [[each.rank, each]]))));
   const all = links === undefined ? [] : linksOf(links, ofRank);
   const drawn = isCompact ? [] : all.slice(0, MOST_LINKS);
@@ -99,7 +99,7 @@ function add<T>(groups: Map<string, T[]>, key: string, value: T): void {
 }
 
 /** Hosts from left to right, in rows as high as their highest. */
-function placed(byHost: ReadonlyMap<string, readonly Omit<Device, "x" | "y">[]>, isCompact: boolean, widthPx: number): Host[] {
+function positioned(byHost: ReadonlyMap<string, readonly Omit<Device, "x" | "y">[]>, isCompact: boolean, widthPx: number): Host[] {
   const { cellPx, gapPx, columns } = isCompact ? COMPACT : DETAIL;
   const hosts: Host[] = [];
   let [left, top, rowHeight] = [0, 0, 0];
