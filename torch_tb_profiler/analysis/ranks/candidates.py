@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.ranks.excess import REASONS, Excess
+from torch_tb_profiler.analysis.ranks.expert_work import above_even, with_partners
 from torch_tb_profiler.analysis.ranks.job import RankJob
+from torch_tb_profiler.analysis.ranks.larger_transfers import larger_transfers
 from torch_tb_profiler.analysis.ranks.levels import SlowGroup, group_ranks
 from torch_tb_profiler.analysis.ranks.links import (
     LinkUnits,
@@ -24,6 +24,8 @@ from torch_tb_profiler.analysis.ranks.stages import stage_excess
 from torch_tb_profiler.analysis.ranks.step_patterns import step_pattern, struck_steps
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
 from torch_tb_profiler.trace.columns import Bools, Float64, Int64
+
+NO_RANKS = np.empty(0, np.int64)
 
 MAX_LINKS = 5
 """So many slow ends are searched for."""
@@ -53,10 +55,11 @@ class CauseCandidate(Struct, frozen=True, eq=False):
     Attributes:
         cause, level, names, ranks, detail, variant, values: As of
             :class:`~torch_tb_profiler.analysis.ranks.causes.RankCause`.
-        excess_ns: What the ranks take longer, ``[ranks of the job, steps]``.
+        excess_ns: What the ranks and their partners take longer, ``[ranks of the job, steps]``.
         drained_ns: What their hosts are late for after a stop, likewise; else None.
-        calls: Of a slow link the collectives that take longer: ``collective``, ``transfer_ns``,
-            ``usual_ns``; else None.
+        calls: Of a slow link the collectives that take longer, of uneven work those that move
+            more: ``collective``, ``transfer_ns``, ``usual_ns``; else None.
+        partners: Other ranks that take longer as they get work of ``ranks``.
     """
 
     cause: str
@@ -69,6 +72,12 @@ class CauseCandidate(Struct, frozen=True, eq=False):
     values: dict[str, float]
     drained_ns: Float64 | None = None
     calls: pl.DataFrame | None = None
+    partners: Int64 = NO_RANKS
+
+    @property
+    def held_up(self) -> Int64:
+        """All ranks whose own time it makes longer."""
+        return np.concatenate((self.ranks, self.partners))
 
 
 def of_reason(reason: str, ranks: ComparedRanks) -> list[CauseCandidate]:
@@ -77,21 +86,37 @@ def of_reason(reason: str, ranks: ComparedRanks) -> list[CauseCandidate]:
     job, peers, above = ranks.job, ranks.peers, ranks.above
     values = above.by_reason[reason]
     if reason == "uneven_work":
-        values = np.where(peers.is_comparable[:, None], values, 0.0)
+        return _of_uneven_work(ranks, np.where(peers.is_comparable[:, None], values, 0.0))
     slow = _outliers(values, job)
+    groups = group_ranks(reason, slow, values, peers.coordinates, ranks.locations)
+    return [_candidate(reason, group, ranks, values) for group in groups]
+
+
+def _of_uneven_work(ranks: ComparedRanks, values: Float64) -> list[CauseCandidate]:
+    """Ranks with more to do; ``values``: what each computes longer than comparable peers."""
+    slow = _outliers(values, ranks.job)
     if not slow.any():
         return []
-    parts, coordinates = [(reason, slow)], peers.coordinates
-    if reason == "uneven_work":
-        of_experts = _is_of_experts(above, values)
-        coordinates = with_replicas(coordinates, job.traces)
-        parts = [("experts", slow & of_experts), ("uneven_work", slow & ~of_experts)]
-    groups = [
-        group
-        for shared_by, some in parts
-        for group in group_ranks(shared_by, some, values, coordinates, ranks.locations)
+    of_experts = _is_of_experts(ranks.above, values)
+    coordinates = with_replicas(ranks.peers.coordinates, ranks.job.traces)
+    exchange = coordinates["exchange"]
+    larger, routed = (
+        group_ranks(shared_by, some, values, coordinates, ranks.locations)
+        for shared_by, some in (("uneven_work", slow & ~of_experts), ("experts", slow & of_experts))
+    )
+    partners, routed = with_partners(larger, routed, exchange)
+    uneven = above_even(values, ranks.speeds.varying_ns, exchange)
+    return [
+        *(
+            _candidate("uneven_work", group, ranks, values, others)
+            for group, others in zip(larger, partners, strict=True)
+        ),
+        *(
+            _candidate("uneven_work", group, ranks, uneven)
+            for group in routed
+            if uneven[group.ranks].any()
+        ),
     ]
-    return [_candidate(reason, group, ranks, values) for group in groups]
 
 
 def _is_of_experts(above: Excess, values: Float64) -> Bools:
@@ -116,12 +141,17 @@ def _outliers(values: Float64, job: RankJob) -> Bools:
 
 
 def _candidate(
-    reason: str, group: SlowGroup, ranks: ComparedRanks, values: Float64
+    reason: str,
+    group: SlowGroup,
+    ranks: ComparedRanks,
+    values: Float64,
+    partners: Int64 = NO_RANKS,
 ) -> CauseCandidate:
     job, speeds, above = ranks.job, ranks.speeds, ranks.above
     chosen = np.zeros_like(values)
     chosen[group.ranks] = values[group.ranks]
     total = max(float(chosen.sum()), 1.0)
+    chosen[partners] = values[partners]
     cause, detail, level, variant = reason, None, group.level, "default"
     steps = struck_steps(chosen[group.ranks])
     if reason == "pause":
@@ -146,9 +176,11 @@ def _candidate(
         "slower_pct": (float(np.nanmean(speeds.longer[group.ranks][:, steps])) - 1) * 100,
     }
     drained = above.drained_ns.get(reason)
+    moved = larger_transfers(job, ranks.peers, group.ranks) if reason == "uneven_work" else None
     return CauseCandidate(
-        cause, level, group.names, group.ranks, chosen, detail, variant, figures, drained
-    )
+        cause, level, group.names, group.ranks, chosen, detail, variant, figures, drained, moved,
+        partners,
+    )  # fmt: skip
 
 
 def of_stages(ranks: ComparedRanks) -> list[CauseCandidate]:
@@ -175,37 +207,32 @@ def of_links(ranks: ComparedRanks) -> list[CauseCandidate]:
     units = link_units(job, locations["node"], locations["switch"])
     slow = units.slow(job.step_ns)
     remaining: Bools = np.asarray(slow.any(axis=1))
-    levels = {
-        "rank": pl.Series(range(len(job.traces))),
-        "node": locations["node"],
-        "switch": locations["switch"],
-    }
+    levels = [("rank", pl.Series(range(len(job.traces)))), ("node", locations["node"])]
+    switches = [locations["switch"]]
     if locations["switch"].null_count():
-        levels["switch"] = cut_off_nodes(units, remaining, locations["node"])
+        switches = cut_off_nodes(units, remaining, locations["node"])
+    levels += [("switch", names) for names in switches]
     candidates: list[CauseCandidate] = []
     while remaining.any() and len(candidates) < MAX_LINKS:
         end = suspect(units, remaining, levels)
         if end is None:
             break
-        candidates.append(_slow_link(job, units, slow, end, levels))
+        candidates.append(_slow_link(job, units, slow, end))
         remaining = remaining & ~end.units
     return candidates
 
 
-def _slow_link(
-    job: RankJob, units: LinkUnits, slow: Bools, end: Suspect, levels: Mapping[str, pl.Series]
-) -> CauseCandidate:
+def _slow_link(job: RankJob, units: LinkUnits, slow: Bools, end: Suspect) -> CauseCandidate:
     excess_ns = np.zeros_like(job.duration_ns)
     steps = np.asarray(slow[end.units].any(axis=0))
-    rows = np.flatnonzero(levels[end.level].is_in(end.names).to_numpy())
-    excess_ns[rows] = np.where(steps, units.excess_ns[end.units].max(axis=0), 0.0)
+    excess_ns[end.ranks] = np.where(steps, units.excess_ns[end.units].max(axis=0), 0.0)
     chosen = units.calls.filter(pl.col("unit").is_in(np.flatnonzero(end.units)))
     chosen = chosen.filter(pl.Series(steps[chosen["step"].to_numpy()]))
     names = end.names
     if end.level == "rank":
-        names = [job.numbers[row] for row in rows.tolist()]
+        names = [job.numbers[row] for row in end.ranks.tolist()]
     return CauseCandidate(
-        "slow_link", end.level, names, rows, excess_ns, None,
+        "slow_link", end.level, names, end.ranks, excess_ns, None,
         {None: "default", True: "within", False: "between"}[end.is_within_node],
         {
             "times": float(np.nanmedian(units.slower[end.units][:, steps])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from torch_tb_profiler.analysis.ranks.candidates import CauseCandidate
+from torch_tb_profiler.analysis.ranks.event_excess import divided_excess
 from torch_tb_profiler.analysis.ranks.excess import REASONS
 from torch_tb_profiler.analysis.ranks.job import PARTS, RankJob
 from torch_tb_profiler.analysis.ranks.replay import replay
@@ -15,6 +16,9 @@ MAX_CANDIDATES = 12
 
 BATCH_VALUES = 24_000_000
 """So many durations are replayed at once: 200 MB."""
+
+_OF_TRANSFERS = ("slow_link",)
+"""Causes that make no rank's own time longer: what their excess says is in the transfers."""
 
 MAX_UNRESOLVED = 0.01
 """A replay in which more than this share of the collectives contradict each other says nothing."""
@@ -63,12 +67,16 @@ def most_costly(
 
 
 def _bound_ns(candidate: CauseCandidate) -> float:
-    """All that a cause adds, summed over ranks or transfers."""
+    """All that a cause adds, summed over ranks and transfers."""
+    added = 0.0
     if candidate.calls is not None:
         longer = candidate.calls["transfer_ns"] - candidate.calls["usual_ns"]
-        return float(longer.clip(lower_bound=0).sum())
-    drained = 0.0 if candidate.drained_ns is None else candidate.drained_ns[candidate.ranks].sum()
-    return float(candidate.excess_ns[candidate.ranks].sum() + drained)
+        added = float(longer.clip(lower_bound=0).sum())
+    if candidate.cause not in _OF_TRANSFERS:
+        added += float(candidate.excess_ns[candidate.held_up].sum())
+    if candidate.drained_ns is not None:
+        added += float(candidate.drained_ns[candidate.ranks].sum())
+    return added
 
 
 def _job_ends(job: RankJob, scenarios: list[tuple[Float64, ...]]) -> Float64 | None:
@@ -87,13 +95,19 @@ def _job_ends(job: RankJob, scenarios: list[tuple[Float64, ...]]) -> Float64 | N
 
 def _removed(job: RankJob, candidate: CauseCandidate) -> tuple[Float64, Float64]:
     """How much shorter the own time before each event, and each transfer, is without a cause: the
-    excess of a step in proportion to the part in it."""
+    excess of a step in proportion to the part in it; of experts where it is."""
     own, moved = np.zeros(len(job.rank)), np.zeros(len(job.transfer_ns))
     if candidate.calls is not None:
         longer = (candidate.calls["transfer_ns"] - candidate.calls["usual_ns"]).to_numpy()
         moved[candidate.calls["collective"].to_numpy()] = np.maximum(longer, 0.0)
+    if candidate.cause in _OF_TRANSFERS:
         return own, moved
-    rows = np.flatnonzero(np.isin(job.rank, candidate.ranks))
+    if candidate.variant == "experts":
+        longer_ns = np.zeros_like(candidate.excess_ns)
+        longer_ns[candidate.ranks] = candidate.excess_ns[candidate.ranks]
+        part_ns = job.parts_ns[PARTS.index("computation")]
+        return divided_excess(job.program, job.rank, part_ns, longer_ns), moved
+    rows = np.flatnonzero(np.isin(job.rank, candidate.held_up))
     at = (job.rank[rows], job.program.step[rows])
     name = "host" if candidate.variant == "gap" else REASONS[candidate.cause]
     for part, excess_ns in ((name, candidate.excess_ns), ("host", candidate.drained_ns)):

@@ -46,7 +46,7 @@ class RankJob(Struct, frozen=True, eq=False):
         calls: One row per matched collective with at least two recorded members: ``collective``
             (its number in the program), ``collective_name``, ``group_key``, ``group_size``,
             ``pair``, ``size_bytes``, ``dtype``, ``step`` (position), ``transfer_ns``, ``members``
-            (list of positions in ``traces``).
+            (list of positions in ``traces``), ``sizes`` (what each of them states, bytes).
     """
 
     traces: dict[str, Trace]
@@ -218,6 +218,7 @@ def _collectives(
             pl.col("step").max(),
             pl.col("took").min().alias("transfer_ns"),
             pl.col("worker").alias("members"),
+            pl.col("size_bytes").alias("sizes"),
         )
         .filter(pl.col("members").list.n_unique() > 1)
         .rename({"collective": "collective_name", "number": "collective"})

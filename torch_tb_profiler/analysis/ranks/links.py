@@ -7,9 +7,11 @@ has a slow link. Which one, the groups say that are slow together, and those tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from msgspec import Struct
 
@@ -20,6 +22,9 @@ from torch_tb_profiler.trace.columns import Bools, Float64, Int64
 
 LEAST_BYTES = 131_072
 """Smaller transfers take as long as a collective takes to begin: they say nothing of links."""
+
+_OF_HALF = 1.28
+"""The 5th and 20th percentile of normal values are that much closer than the 10th and 40th."""
 
 _CLASS = ("collective_name", "group_size", "size_bytes", "dtype", "is_pair", "nodes", "switches")
 
@@ -46,9 +51,16 @@ class LinkUnits(Struct, frozen=True, eq=False):
         """Which units are slow, ``[units, steps]``."""
         limits = rank_causes_file().limits
         ratio = np.nan_to_num(self.slower, nan=1.0) - 1
-        least = max(limits.link_slower_pct / 100, limits.deviations * spread(ratio))
+        least = max(limits.link_slower_pct / 100, limits.deviations * _fast_spread(ratio))
         slow: Bools = (ratio > least) & (self.excess_ns > limits.least_link_pct / 100 * step_ns)
         return slow
+
+
+def _fast_spread(ratio: Float64) -> float:
+    """How far units at full speed differ: the smaller of two estimates, as a slow switch between
+    stages may slow most of the units."""
+    known = np.sort(ratio[np.isfinite(ratio)])
+    return min(spread(known), spread(known[: len(known) // 2 + 1]) * _OF_HALF)
 
 
 def link_units(job: RankJob, nodes: pl.Series, switches: pl.Series) -> LinkUnits:
@@ -116,17 +128,21 @@ class Suspect(Struct, frozen=True, eq=False):
     Attributes:
         level: ``"rank"``, ``"node"`` or ``"switch"``.
         names: Of several the transfers do not say which: all of them.
+        ranks: Positions of the ranks at them.
         units: Mask of the slow units that it explains.
         is_within_node: Whether the slow links are those within a node; None where unknown.
     """
 
     level: str
     names: list[str | int]
+    ranks: Int64
     units: Bools
     is_within_node: bool | None
 
 
-def suspect(units: LinkUnits, slow: Bools, levels: Mapping[str, pl.Series]) -> Suspect | None:
+def suspect(
+    units: LinkUnits, slow: Bools, levels: Sequence[tuple[str, pl.Series]]
+) -> Suspect | None:
     """The end that explains best which units are slow and which are not.
 
     A rank explains units it is in, a node (a switch) those that cross its boundary; only those
@@ -135,11 +151,12 @@ def suspect(units: LinkUnits, slow: Bools, levels: Mapping[str, pl.Series]) -> S
     Args:
         units: All units.
         slow: Mask of the slow ones, at least one.
-        levels: Per level the name of each rank's end; null where it is unknown.
+        levels: Levels with the name of each rank's end, null where it is unknown; of two
+            explanations that are as good the one of the earlier entry is taken.
     """
     best: tuple[float, int, Suspect] | None = None
     within = np.array([np.nan if w is None else float(w) for w in units.is_within_node])
-    for order, (level, names) in enumerate(levels.items()):
+    for order, (level, names) in enumerate(levels):
         for distance in (None, True, False) if level == "rank" else (None,):
             chosen = np.ones(len(slow), np.bool_) if distance is None else within == distance
             for name, touched in _touched(units, level, names).items():
@@ -148,14 +165,16 @@ def suspect(units: LinkUnits, slow: Bools, levels: Mapping[str, pl.Series]) -> S
                 if not hits:
                     continue
                 score = 2 * hits / (int(predicted.sum()) + int(slow.sum()))
-                explanation = Suspect(level, [name], predicted & slow, distance)
                 if best is None or score > best[0] + 1e-9:
-                    best = (score, order, explanation)
+                    ranks = np.empty(0, np.int64)
+                    best = (score, order, Suspect(level, [name], ranks, predicted & slow, distance))
                 elif score > best[0] - 1e-9 and best[1] == order and name not in best[2].names:
                     best[2].names.append(name)
     if best is None or best[0] < rank_causes_file().limits.least_agreement:
         return None
-    return best[2]
+    _, order, end = best
+    at_ends = levels[order][1].is_in(end.names).fill_null(value=False)
+    return msgspec.structs.replace(end, ranks=np.flatnonzero(at_ends.to_numpy()))
 
 
 def _touched(units: LinkUnits, level: str, names: pl.Series) -> dict[str | int, Bools]:
@@ -171,15 +190,17 @@ def _touched(units: LinkUnits, level: str, names: pl.Series) -> dict[str | int, 
     return touched
 
 
-def cut_off_nodes(units: LinkUnits, slow: Bools, nodes: pl.Series) -> pl.Series:
-    """Per rank the names of the nodes that no group or pair at full speed connects with most of the
-    job, ``"of n0, n1"``, if its own is one of them; else null, as where nodes are unknown.
+def cut_off_nodes(units: LinkUnits, slow: Bools, nodes: pl.Series) -> list[pl.Series]:
+    """Sets of nodes that no group or pair at full speed connects with others, each a switch that
+    may be slow: per rank its name, ``"of n0, n1"``, null outside of all; none where nodes are
+    unknown.
 
     Where no file says which nodes share a switch, this says which share a slow way to the others.
+    First each set by itself, then all but the largest together: nodes of one switch need not
+    communicate with each other.
     """
-    nothing = pl.Series([None] * len(nodes), dtype=pl.String)
     if nodes.null_count() or not slow.any():
-        return nothing
+        return []
     names, of_rank = np.unique(nodes.to_numpy(), return_inverse=True)
     side = np.arange(len(names))
     rows = np.flatnonzero(~slow).tolist()
@@ -190,9 +211,17 @@ def cut_off_nodes(units: LinkUnits, slow: Bools, nodes: pl.Series) -> pl.Series:
             side[ends] = side[ends].min()
         if np.array_equal(side, before):
             break
-    largest = np.bincount(side[of_rank]).argmax()
-    outside = side != largest
-    if not 1 < int(outside.sum()) < len(names):
-        return nothing
-    text = "of " + ", ".join(names[outside].tolist())
-    return pl.Series([text if cut else None for cut in outside[of_rank].tolist()], dtype=pl.String)
+    outside = side != np.bincount(side[of_rank]).argmax()
+    partitions = [np.where(outside, side, -1), np.where(outside, 0, -1)]
+    return [_named_sets(names, of_rank, numbers) for numbers in partitions]
+
+
+def _named_sets(names: npt.NDArray[np.object_], of_rank: Int64, numbers: Int64) -> pl.Series:
+    """Per rank the name of its set of nodes, of those of at least two; ``numbers``: per node that
+    of its set, -1 for none."""
+    texts: dict[int, str] = {
+        number: "of " + ", ".join(names[numbers == number].tolist())
+        for number in np.unique(numbers[numbers >= 0]).tolist()
+        if int((numbers == number).sum()) > 1
+    }
+    return pl.Series([texts.get(number) for number in numbers[of_rank].tolist()], dtype=pl.String)

@@ -88,12 +88,13 @@ def peers_of(traces: Mapping[str, Trace], given: str | None = None) -> Peers:
 
 def with_replicas(coordinates: pl.DataFrame, traces: Mapping[str, Trace]) -> pl.DataFrame:
     """``coordinates`` with ``replica``: the number of the ranks that share a sample (those of one
-    pipeline and its tensor and context groups), and ``chain`` (those of one pipeline alone); null
-    where the job has no such groups."""
+    pipeline and its tensor and context groups), ``chain`` (those of one pipeline alone), and
+    ``exchange`` (those that exchange tokens of experts); null where the job has no such groups."""
     groups = group_dimensions(traces)
     return coordinates.with_columns(
         replica=_connected(groups, coordinates["rank"], ("pipeline", "tensor", "context")),
         chain=_connected(groups, coordinates["rank"], ("pipeline",)),
+        exchange=_connected(groups, coordinates["rank"], ("expert",)),
     )
 
 
