@@ -66,6 +66,8 @@ class TrafficThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True,
     peer_to_peer_pct: float
     same_size_pct: float
     same_size_calls: int
+    scalar_bytes: int
+    longest_run: int
     tensor_size: int
 
 

@@ -117,13 +117,108 @@ def test_all_to_alls_of_many_sizes_are_of_experts_and_of_one_size_are_open() -> 
     assert given_one["dimension"].to_list() == ["context"]
 
 
-def test_gathers_of_a_part_of_the_job_with_neighbours_are_sequence_parallel() -> None:
-    mesh = {"data": 2, "sharded": 4}
-    rows = group_dimensions(job(mesh, named=False)).drop_nulls("dimension")
+def unnamed(number: int) -> dict[str, str]:
+    return {"Process Group Name": str(number), "Process Group Description": "undefined"}
+
+
+Calls = dict[tuple[int, ...], list[tuple[str, int]]]
+"""Operations and elements in groups of these ranks."""
+
+
+def calls_of(groups: Calls, world: int) -> dict[str, Trace]:
+    """A job whose groups, none of them named, have these calls of so many elements each."""
+    traces = {}
+    for rank in range(world):
+        events = [
+            collective(name, 10 * at, elements, ranks, **unnamed(number))
+            for number, (ranks, calls) in enumerate(groups.items(), 1)
+            if rank in ranks
+            for at, (name, elements) in enumerate(calls)
+        ]
+        traces[f"rank{rank}"] = of_rank(rank, world, *events)
+    return traces
+
+
+GATHER, SCATTER = ("_allgather_base", 512), ("_reduce_scatter_base", 2048)
+
+
+def test_gathers_of_neighbours_that_take_turns_with_scatters_are_sequence_parallel() -> None:
+    data = [("allreduce", size) for size in (900, 7000, 7100)]
+    groups: Calls = {
+        (0, 1, 2, 3): [GATHER, SCATTER] * 9,
+        (4, 5, 6, 7): [GATHER, SCATTER] * 9,
+        **{(rank, rank + 4): data for rank in range(4)},
+    }
+    rows = group_dimensions(calls_of(groups, 8))
     by_members = {tuple(row["ranks"]): row for row in rows.iter_rows(named=True)}
     assert by_members[0, 1, 2, 3]["dimension"] == "tensor"
     assert by_members[0, 1, 2, 3]["source"] == "members"
     assert by_members[0, 4]["dimension"] == "data"
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [GATHER] * 10 + [GATHER, SCATTER] * 10,  # FSDP: weights of the forward pass first
+        [GATHER] + [SCATTER] * 10,  # a sharded optimizer: its weights once per step
+        [GATHER, SCATTER],  # in one bucket
+    ],
+)
+def test_weights_of_neighbours_are_gathered_before_gradients_are_scattered(
+    calls: list[tuple[str, int]],
+) -> None:
+    groups: Calls = {
+        (0, 1, 2, 3): calls,
+        (4, 5, 6, 7): calls,
+        **{(rank, rank + 4): [("allreduce", 512)] for rank in range(4)},
+    }
+    rows = group_dimensions(calls_of(groups, 8))
+    by_members = {tuple(row["ranks"]): row["dimension"] for row in rows.iter_rows(named=True)}
+    assert by_members[0, 1, 2, 3] == "sharded"
+    assert by_members[0, 4] == "data"
+
+
+def test_groups_that_only_move_single_numbers_have_no_dimension() -> None:
+    norm = [("allreduce", 1)] * 9
+    groups: Calls = {
+        (0, 1): norm,
+        (2, 3): norm,
+        (0, 2): [("allreduce", 900)],
+        (1, 3): [("allreduce", 900)],
+    }
+    rows = group_dimensions(calls_of(groups, 4))
+    by_members = {tuple(row["ranks"]): row for row in rows.iter_rows(named=True)}
+    assert by_members[0, 1]["dimension"] is None
+    assert by_members[0, 1]["reason"] == dimensions.SCALARS
+    assert by_members[0, 2]["dimension"] == "data"
+
+
+def test_all_ranks_are_data_parallel_where_the_others_are_of_experts() -> None:
+    tokens = [("alltoallv", size) for size in (100, 220, 310, 90, 170, 55, 260, 130)]
+    whole: tuple[int, ...] = (0, 1, 2, 3)
+    by_experts: Calls = {(0, 1): tokens, (2, 3): tokens, whole: [("allreduce", 900)]}
+    rows = group_dimensions(calls_of(by_experts, 4))
+    by_members = {tuple(row["ranks"]): row["dimension"] for row in rows.iter_rows(named=True)}
+    assert by_members == {(0, 1): "expert", (2, 3): "expert", whole: "data"}
+    layers = [("allreduce", 4096)] * 9
+    by_layers: Calls = {(0, 1): layers, (2, 3): layers, whole: [("allreduce", 900)]}
+    rows = group_dimensions(calls_of(by_layers, 4))
+    assert rows.filter(pl.col("size") == 4)["reason"].to_list() == [dimensions.WHOLE_JOB]
+
+
+def test_of_two_families_that_reduce_equal_sizes_the_busier_one_is_tensor_parallel() -> None:
+    groups: Calls = {
+        (0, 1): [("allreduce", 4096)] * 40,
+        (2, 3): [("allreduce", 4096)] * 40,
+        (0, 2): [("allreduce", 90000)] * 10,
+        (1, 3): [("allreduce", 90000)] * 10,
+    }
+    assert detected(calls_of(groups, 4)) == {
+        ((0, 1), "tensor"),
+        ((2, 3), "tensor"),
+        ((0, 2), "data"),
+        ((1, 3), "data"),
+    }
 
 
 def test_all_reduces_of_all_that_is_gathered_are_of_a_sharded_model() -> None:

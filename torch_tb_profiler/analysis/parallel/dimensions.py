@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from operator import is_
 from typing import Any, Literal
 
@@ -49,6 +49,7 @@ SPANS = "its ranks differ in several dimensions of the given strategy"
 MEMBERS_UNKNOWN = "its members are unknown"
 WHOLE_JOB = "all ranks of a job that its other groups divide"
 NO_CALLS = "its name does not say, and it has no calls"
+SCALARS = "it only moves single numbers, such as the norm of gradients"
 UNDECIDED = "neither its name nor its calls say"
 EQUAL_ALL_TO_ALL = "all-to-alls of equal sizes: experts or context (Ulysses)"
 NO_GROUP = "the recording does not name the group of these calls"
@@ -59,6 +60,10 @@ class _Verdict(Struct, frozen=True):
     source: Source | None
     axis: Literal["yes", "else", "no"] = "no"
     reason: str | None = None
+
+
+_BY_LAYERS = _Verdict("tensor", "traffic", axis="yes")
+"""Of all-reduces of equal size in every layer."""
 
 
 def job_size(traces: Mapping[str, Trace]) -> int | None:
@@ -179,25 +184,91 @@ def _recognized(
     }
     is_divided = any(verdict.dimension for verdict in verdicts.values())
     is_divided |= len({shape for shape in shapes if shape[0] != 1}) > 1
+    largest = max((row["largest_bytes"] or 0 for row in traffic.values()), default=0)
+    whole: list[int] = []
     families: defaultdict[tuple[_Shape, str | None], list[int]] = defaultdict(list)
-    for number, shape in enumerate(shapes):
-        if number not in verdicts:
-            families[shape, _main_kind(calls[number])].append(number)
-    for ((size, stride), kind), numbers in families.items():
+    for number in itertools.filterfalse(verdicts.__contains__, range(len(groups))):
+        size, kind = shapes[number][0], _main_kind(calls[number])
         if size == 1:
-            verdict = _Verdict(None, None, reason=ONE_RANK)
+            verdicts[number] = _Verdict(None, None, reason=ONE_RANK)
         elif is_divided and size is not None and size == job_ranks:
-            verdict = _Verdict(None, None, reason=WHOLE_JOB)
+            whole.append(number)
         elif kind is None:
-            verdict = _Verdict(None, None, reason=NO_CALLS)
+            verdicts[number] = _Verdict(None, None, reason=NO_CALLS)
+        elif _moves_scalars(calls[number], largest):
+            verdicts[number] = _Verdict(None, None, reason=SCALARS)
         else:
-            rows = [row for number in numbers if (row := calls[number])]
-            verdict = _by_traffic(rows, size, stride, is_divided)
-        verdicts |= dict.fromkeys(numbers, verdict)
+            families[shapes[number], kind].append(number)
+    for ((size, stride), _), numbers in families.items():
+        rows = [row for number in numbers if (row := calls[number])]
+        verdicts |= dict.fromkeys(numbers, _by_traffic(rows, size, stride, is_divided))
+    verdicts |= _one_tensor_family(list(families.values()), verdicts, calls)
+    others = {verdict.dimension for verdict in verdicts.values() if _divides(verdict)}
+    for number in whole:
+        verdicts[number] = _of_whole(calls[number], largest, job_ranks, others)
     return [
         _like_others(verdicts[number], shape, shapes, verdicts)
         for number, shape in enumerate(shapes)
     ]
+
+
+def _moves_scalars(row: Mapping[str, Any] | None, largest: int) -> bool:
+    """Whether the calls of a group carry single numbers, in a job whose others carry more.
+
+    Args:
+        row: Its traffic.
+        largest: Bytes of the largest call of the job.
+    """
+    if row is None or row["largest_bytes"] is None:
+        return False
+    return int(row["largest_bytes"]) <= parallel_file().traffic.scalar_bytes < largest
+
+
+def _divides(verdict: _Verdict) -> bool:
+    """Whether a group, by its verdict, has a dimension, or calls whose dimension is open."""
+    return verdict.reason not in (ONE_RANK, NO_CALLS, SCALARS)
+
+
+def _one_tensor_family(
+    families: Sequence[Sequence[int]],
+    verdicts: Mapping[int, _Verdict],
+    calls: Sequence[Mapping[str, Any] | None],
+) -> dict[int, _Verdict]:
+    """Changed verdicts where the all-reduces of several families look like those of tensor
+    parallelism: a mesh has it once. It talks in every layer of every microbatch, and so most often;
+    equal buckets of gradients are of data parallelism."""
+
+    def often(numbers: Sequence[int]) -> float:
+        rows = [row for number in numbers if (row := calls[number])]
+        return max((row["all_reduces_per_step"] or 0.0 for row in rows), default=0.0)
+
+    alike = [each for each in families if verdicts[each[0]] == _BY_LAYERS]
+    alike.sort(key=often)
+    data = _Verdict("data", "traffic", axis="yes")
+    return {number: data for numbers in alike[:-1] for number in numbers}
+
+
+def _of_whole(
+    row: Mapping[str, Any] | None,
+    largest: int,
+    job_ranks: int | None,
+    others: Set[Dimension | None],
+) -> _Verdict:
+    """The verdict of a group of all ranks of a job with other groups. Sizes of dimensions multiply
+    to that of the job, so it is one only where the others are of experts, which divide the ranks
+    of data parallelism again.
+
+    Args:
+        row: Its traffic.
+        largest: Bytes of the largest call of the job.
+        job_ranks: Number of ranks.
+        others: Dimensions of the other groups; None among them where one is open.
+    """
+    if row is not None and others <= {"expert"} and not _moves_scalars(row, largest):
+        verdict = _by_traffic([row], job_ranks, None, is_divided=True)
+        if verdict.dimension in ("data", "sharded"):
+            return verdict
+    return _Verdict(None, None, reason=WHOLE_JOB)
 
 
 def _like_others(
@@ -274,7 +345,7 @@ def _by_traffic(
         return _Verdict(None, None, reason=EQUAL_ALL_TO_ALL)
     shares_node = stride == 1 and size is not None and size <= limits.tensor_size
     if total["reduce_scatter"] and total["all_gather"]:
-        if shares_node and is_divided:
+        if shares_node and is_divided and _alternate(rows):
             return _Verdict("tensor", "members", axis="yes")
         return _Verdict("sharded", "traffic", axis="yes")
     if size is not None and total["all_gather"] and all(_scatters(row, size) for row in rows):
@@ -283,8 +354,18 @@ def _by_traffic(
         per_step = max((row["all_reduces_per_step"] or 0 for row in rows), default=0)
         same = 100 * total["same_size"] / max(total["sized_all_reduces"], 1)
         by_layers = per_step >= limits.same_size_calls and same >= limits.same_size_pct
-        return _Verdict("tensor" if by_layers else "data", "traffic", axis="yes")
+        return _BY_LAYERS if by_layers else _Verdict("data", "traffic", axis="yes")
     return _Verdict(None, None, reason=UNDECIDED)
+
+
+def _alternate(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all-gathers and reduce-scatters take turns in every layer: those of activations,
+    forward and backward. Sharded weights are gathered for all layers of a forward pass, or once
+    per step, before the first gradients are scattered."""
+    limits = parallel_file().traffic
+    often = max((row["scatters_per_step"] or 0 for row in rows), default=0)
+    run = max((row["longest_run"] or 0 for row in rows), default=0)
+    return often >= limits.same_size_calls and run <= limits.longest_run
 
 
 def _scatters(row: Mapping[str, Any], size: int) -> bool:

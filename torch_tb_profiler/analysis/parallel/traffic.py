@@ -27,6 +27,9 @@ TRAFFIC = pl.Schema(
         "all_to_all_sizes": pl.Int64(),  # different sizes of all-to-alls
         "gathered_bytes": pl.List(pl.Int64()),  # different inputs of all-gathers
         "reduced_bytes": pl.List(pl.Int64()),  # and of all-reduces
+        "largest_bytes": pl.Int64(),  # input of a call; null where none is known
+        "scatters_per_step": pl.Float64(),  # reduce-scatters of one rank
+        "longest_run": pl.Int64(),  # all-gathers, or reduce-scatters, in a row on one rank
         "pairs": pl.List(pl.String),  # "0->1" of sends and receives, where known
     }
 )
@@ -47,7 +50,7 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
         .with_columns(pl.col("group_key").fill_null(unnamed), worker=worker)
     )
     kind = pl.col("collective")
-    reduces = kind == "all_reduce"
+    reduces, scatters = kind == "all_reduce", kind == "reduce_scatter"
     size = pl.col("input_bytes")
     rows = (
         calls.filter(kind.is_not_null() & ~kind.is_in(["barrier", "init", "wait"]))
@@ -59,7 +62,7 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
             kind.is_in(["dispatch", "combine"]).sum().alias("expert_kernels"),
             reduces.sum().alias("all_reduce"),
             (kind == "all_gather").sum().alias("all_gather"),
-            (kind == "reduce_scatter").sum().alias("reduce_scatter"),
+            scatters.sum().alias("reduce_scatter"),
             (reduces.sum() / pl.struct("worker", "step").filter(reduces).n_unique()).alias(
                 "all_reduces_per_step"
             ),
@@ -68,7 +71,31 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
             size.filter(kind == "all_to_all").n_unique().alias("all_to_all_sizes"),
             size.filter(kind == "all_gather").drop_nulls().unique().sort().alias("gathered_bytes"),
             size.filter(reduces).drop_nulls().unique().sort().alias("reduced_bytes"),
+            size.max().alias("largest_bytes"),
+            (scatters.sum() / pl.struct("worker", "step").filter(scatters).n_unique()).alias(
+                "scatters_per_step"
+            ),
             pl.col("pair").drop_nulls().unique().sort().alias("pairs"),
         )
     )
+    rows = rows.join(
+        _runs(calls), on="group_key", how="left", nulls_equal=True, maintain_order="left"
+    )
     return rows.select(pl.col(key).cast(dtype) for key, dtype in TRAFFIC.items())
+
+
+def _runs(calls: pl.DataFrame) -> pl.DataFrame:
+    """``longest_run`` of each group with all-gathers or reduce-scatters.
+
+    Args:
+        calls: Of all ranks, those of one in order.
+    """
+    run = pl.struct("group_key", "worker", "collective").rle_id()
+    return (
+        calls.filter(pl.col("collective").is_in(["all_gather", "reduce_scatter"]))
+        .sort("group_key", "worker", maintain_order=True)
+        .group_by("group_key", run.alias("run"))
+        .len("longest_run")
+        .group_by("group_key")
+        .agg(pl.col("longest_run").max())
+    )
