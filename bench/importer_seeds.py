@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import sqlite3
 import sys
 import tempfile
@@ -22,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from importer_damages import SQLITE, Recording  # noqa: E402
 
-from tests.helpers import chakra, nsys, proton, recorder, rocprof_files, xplane  # noqa: E402
+from tests.helpers import chakra, flight_dumps, nsys, proton, recorder, rocprof_files, xplane  # noqa: E402
 
 ROWS = 25
 """Of each table or file so many are left."""
@@ -41,7 +42,17 @@ def recordings() -> list[Recording]:
         *_folders(),
         *_journals(),
         *_executions(),
+        *_flight_dumps(),
     ]
+
+
+def _flight_dumps() -> Iterator[Recording]:
+    for path in sorted((ROOT / "tests" / "data" / "hangs").glob("*/fr_trace_*")):
+        yield _file("flight_recorder", path.name, path.read_bytes())
+    dump = {**flight_dumps.planted(1, "skip").dumps[0]}
+    dump["entries"] = dump["entries"][-ROWS:]
+    yield _file("flight_recorder", "fr_trace_rank_0", pickle.dumps(dump, 2))
+    yield _file("flight_recorder", "fr_trace_0.json", json.dumps(dump).encode())
 
 
 def _executions() -> Iterator[Recording]:

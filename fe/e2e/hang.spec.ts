@@ -22,3 +22,11 @@ test("the answer names the rank, its call and the group; the tables list them", 
     await server.stop();
   }
 });
+
+test("a run without dumps says how to get them, and has no tab for them", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=hang`);
+  await expect(page.getByRole("main")).toContainText("TORCH_NCCL_DUMP_ON_TIMEOUT=1");
+  await page.goto(`${standalone.url}#run=cpu_ddp4_gloo&view=distributed`);
+  await expect(page.getByRole("link", { name: "Collectives" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Hang" })).toHaveCount(0);
+});

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.flight_dumps import open_folder
+from tests.helpers.flight_dumps import dump, entry, open_dump, open_folder
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
-from torch_tb_profiler.views.hang.view import hang
+from torch_tb_profiler.views.hang.view import SPEC, hang
 
 HANGS = Path(__file__).parents[2] / "data" / "hangs"
 STEP = "at /home/me/run.py"
@@ -99,3 +99,20 @@ def test_a_missing_dump_leaves_open_what_it_must(tmp_path: Path) -> None:
     )
     (note,) = (note for note in view.notes if note.code == "hang_dumps_missing")
     assert note.evidence == {"ranks": [0]}
+
+
+def test_a_run_without_dumps_says_how_to_get_them(tmp_path: Path) -> None:
+    """Also where workers are not open yet: else every job of several ranks would offer the view."""
+    assert SPEC.missing_in_run is not None
+    reason = SPEC.missing_in_run({"rank0": None, "rank1": None})
+    assert reason is not None
+    assert "TORCH_NCCL_DUMP_ON_TIMEOUT=1" in reason
+    assert SPEC.missing_in_run({"rank0": None, **traces_of("skip", tmp_path)}) is None
+
+
+def test_a_rank_of_millions_in_a_file_name_is_no_job_of_millions() -> None:
+    trace = open_dump(dump([entry(1, state="scheduled")], {"0": ("default_pg", [])}), 9_999_999)
+    view = hang({"rank": trace}, Selection())
+    assert view.answer is not None
+    assert view.answer.startswith("All members with a dump called all_reduce #1")
+    assert view.tables["hang_ranks"].frame["rank"].to_list() == [9_999_999]

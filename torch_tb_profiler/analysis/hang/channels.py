@@ -10,6 +10,8 @@ from torch_tb_profiler.trace.columns import Int64
 
 DEFAULT_GROUP = "default_pg"
 """The description of the group of all ranks."""
+MOST_COUNTED = 1 << 17
+"""Of a job with more ranks those without a dump are not counted up: the largest ones have 10⁵."""
 
 
 class GroupChannel(Struct, frozen=True):
@@ -100,11 +102,16 @@ def channels_of(
 
 
 def _every_rank(files: pl.DataFrame, groups: pl.DataFrame) -> tuple[int, ...]:
-    """All ranks of the job that are known to exist: ranks count from 0."""
-    last = files["rank"].max()
-    listed = groups["ranks"].explode().max()
-    most = max(each for each in (last, listed, 0) if isinstance(each, int))
-    return tuple(range(most + 1))
+    """All ranks of the job that are known to exist: ranks count from 0. Of a number that no job
+    has, which a file's name can hold, only those that are named."""
+    named = (
+        pl.concat([files["rank"], groups["ranks"].explode().cast(pl.Int64)])
+        .drop_nulls()
+        .unique()
+        .sort()
+    )
+    most = int(named[-1]) if named.len() else 0
+    return tuple(range(most + 1)) if most < MOST_COUNTED else tuple(named.to_list())
 
 
 def _group_keys(groups: pl.DataFrame) -> pl.DataFrame:

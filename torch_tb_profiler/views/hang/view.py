@@ -85,6 +85,12 @@ def _missing(trace: Trace) -> str | None:
     return None if has_dump(trace) else NO_DUMP
 
 
+def _missing_in_run(traces: Mapping[str, Trace | None]) -> str | None:
+    """A worker that is not open yet is no reason to expect a dump: few runs have any."""
+    is_dumped = any(trace is not None and has_dump(trace) for trace in traces.values())
+    return None if is_dumped else NO_DUMP
+
+
 def _is_dump(trace: Trace) -> bool:
     return trace.meta.format == "flight_recorder"
 
@@ -97,6 +103,7 @@ SPEC = ViewSpec(
     tables=TABLES,
     function=hang,
     missing=_missing,
+    missing_in_run=_missing_in_run,
     reads_summaries=True,
     needs_times=False,
     needs_moments=False,
