@@ -116,3 +116,28 @@ def test_a_rank_of_millions_in_a_file_name_is_no_job_of_millions() -> None:
     assert view.answer is not None
     assert view.answer.startswith("All members with a dump called all_reduce #1")
     assert view.tables["hang_ranks"].frame["rank"].to_list() == [9_999_999]
+
+
+def test_a_rank_that_skipped_an_equal_call_before_is_named() -> None:
+    places = (10, 20, 30, 40, 50, 60)
+    members = {"0": ("default_pg", [0, 1, 2])}
+    traces = {}
+    for rank in (0, 1, 2):
+        own = [line for line in places if (rank, line) != (1, 40)]
+        entries = [
+            entry(
+                number,
+                collective_seq_id=number + 1,
+                frames=[{"name": "step", "filename": "train.py", "line": line}],
+                state="completed" if number < len(places) - 1 else "started",
+            )
+            for number, line in enumerate(own)
+        ]
+        traces[f"rank{rank}"] = open_dump(dump(entries, members), rank)
+    answer = hang(traces, Selection()).answer
+    assert answer is not None
+    assert answer.startswith("Rank 1 never called all_reduce #6 of the group of all ranks")
+    assert (
+        "Rank 1 skipped a call at or before #4 of the group of all ranks: from there on, the "
+        "stacks are those of the next call on the other ranks." in answer
+    )

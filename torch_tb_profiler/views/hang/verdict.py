@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
 from torch_tb_profiler.analysis.hang.problems import HangProblem
 from torch_tb_profiler.analysis.hang.signatures import differences
+from torch_tb_profiler.analysis.hang.stack_shifts import stack_shifts
 from torch_tb_profiler.views.answering import counted, joined, quoted
 from torch_tb_profiler.views.hang.last_calls import LastCall, last_calls
 from torch_tb_profiler.views.hang.texts import (
@@ -31,7 +32,8 @@ def verdict(diagnosis: HangDiagnosis) -> str:
     first = (
         _deadlock(diagnosis) if cause.is_cycle else _sentence(diagnosis, problem, cause.culprits)
     )
-    return joined((first, _others(diagnosis), _open(diagnosis, problem))) or ""
+    parts = (first, _shifted(diagnosis, problem), _others(diagnosis), _open(diagnosis, problem))
+    return joined(parts) or ""
 
 
 def _no_hang(diagnosis: HangDiagnosis) -> str:
@@ -216,6 +218,28 @@ def _others(diagnosis: HangDiagnosis) -> str | None:
             if others
             else None,
         )
+    )
+
+
+def _shifted(diagnosis: HangDiagnosis, problem: HangProblem) -> str | None:
+    """Which rank skipped a call before that looks like the next one, by the stacks."""
+    if problem.is_transfer:
+        return None
+    shifts = stack_shifts(diagnosis.progress, problem.channel)
+    if not shifts:
+        return None
+    first = min(shifts, key=lambda each: each.sequence)
+    same = tuple(
+        each.rank
+        for each in shifts
+        if (each.sequence, each.is_skip) == (first.sequence, first.is_skip)
+    )
+    verb = "skipped a call" if first.is_skip else "made a call too many"
+    other = "next" if first.is_skip else "previous"
+    return (
+        f"{subject(same)} {verb} at or before #{first.sequence} of "
+        f"{group_text(diagnosis, problem.channel)}: from there on, the stacks are those of the "
+        f"{other} call on the other ranks."
     )
 
 
