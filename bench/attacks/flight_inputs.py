@@ -46,12 +46,11 @@ def _(path: Path, rng: random.Random) -> None:
 
 @attack("flight-doubling", PICKLE)
 def _(path: Path, _rng: random.Random) -> None:
-    """Sizes of a tensor that hold twice the list before, 60 deep, after a whole entry."""
-    parts = [pickle.dumps(dump([entry(1)]), 2)[:-1], b"U\x01e]q\xc8"]
-    for level in range(40):
-        parts += [b"](", b"h" + bytes([200 + level]) * 1, b"h" + bytes([200 + level]), b"eq"]
-        parts += [bytes([201 + level])]
-    path.write_bytes(b"".join(parts) + b"s.")
+    """Sizes of a tensor that hold twice the list before, 60 deep: 2**60 if they were written out."""
+    sizes: list[Any] = [8]
+    for _level in range(60):
+        sizes = [sizes, sizes]
+    path.write_bytes(pickle.dumps(dump([entry(1, input_sizes=sizes)]), 2))
 
 
 @attack("flight-shared-entries", PICKLE)
@@ -71,8 +70,8 @@ def _(path: Path, rng: random.Random) -> None:
 
 @attack("flight-groups", PICKLE)
 def _(path: Path, rng: random.Random) -> None:
-    """Many groups of a million members each, whose list is one text by reference."""
-    ranks = str(list(range(1 << 20)))
+    """Many groups of many members each, whose list is one text by reference."""
+    ranks = str(list(range(1 << 16)))
     group = {"desc": "g", "ranks": ranks}
     groups = {str(n): group | {"name": str(n)} for n in range(500 + rng.randrange(9))}
     path.write_bytes(pickle.dumps(dump([entry(1)], pg_config=groups), 2))
@@ -115,7 +114,7 @@ def _(path: Path, rng: random.Random) -> None:
     """Every value of another type than it has."""
     odd: list[Any] = [None, True, -1, 2**70, "x", "\ud800", b"x", [], {}, (), [[]], {"a": 1}]
     entries = [{key: rng.choice(odd) for key in entry(0)} for _ in range(20_000)]
-    path.write_bytes(pickle.dumps(dump(entries, pg_status=[{}]), 2))
+    path.write_bytes(pickle.dumps(dump(entries, pg_status=[{}]), 4))
 
 
 @attack("flight-json-nested", JSON)
