@@ -46,7 +46,7 @@ def _(path: Path, rng: random.Random) -> None:
 
 @attack("flight-doubling", PICKLE)
 def _(path: Path, _rng: random.Random) -> None:
-    """Sizes of a tensor that hold twice the list before, 60 deep: 2**60 if they were written out."""
+    """Sizes that hold twice the list before, 60 deep: 2**60 lists if they were written out."""
     sizes: list[Any] = [8]
     for _level in range(60):
         sizes = [sizes, sizes]

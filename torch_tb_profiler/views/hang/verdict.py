@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
 from torch_tb_profiler.analysis.hang.problems import HangProblem
+from torch_tb_profiler.analysis.hang.sibling_transfers import odd_transfers
 from torch_tb_profiler.analysis.hang.signatures import differences
 from torch_tb_profiler.analysis.hang.stack_shifts import stack_shifts
 from torch_tb_profiler.views.answering import counted, joined, quoted
@@ -198,7 +199,25 @@ def _deadlock(diagnosis: HangDiagnosis) -> str:
         if cause.is_cycle
     ]
     more = f", and so on ({len(parts)} groups)" if len(parts) > 3 else ""
-    return f"Deadlock, calls in another order: {', while '.join(parts[:3])}{more}."
+    waits = f"{', while '.join(parts[:3])}{more}."
+    if not diagnosis.problems[0].is_transfer:
+        return f"Deadlock, calls in another order: {waits}"
+    return f"{_skipped_transfer(diagnosis, diagnosis.problems[0])} Deadlock: {waits}"
+
+
+def _skipped_transfer(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
+    """Which rank of a pipeline called another transfer than its siblings, or that it is open."""
+    odd = odd_transfers(diagnosis.dumps, problem.channel)
+    if not odd:
+        return "Which rank skipped or swapped a transfer is open: the dumps do not decide it."
+    first = min(odd, key=lambda each: each.sequence)
+    own, usual = (operation_text(diagnosis, call) for call in (first.call, first.usual_call))
+    ranks = f"{first.siblings} ranks" if first.siblings > 1 else "the one other rank"
+    return (
+        f"{subject((first.rank,))} called {own} as #{first.sequence} of "
+        f"{group_text(diagnosis, first.channel)}, where {ranks} at the same position in other "
+        f"groups called {usual}."
+    )
 
 
 def _others(diagnosis: HangDiagnosis) -> str | None:
