@@ -21,7 +21,7 @@ def job(replicas: int, odd_replica: int) -> HangDiagnosis:
     traces = {}
     for rank in range(2 * replicas):
         number = rank // 2
-        program = FIRST if rank % 2 == 0 else LAST
+        program: tuple[str, ...] = FIRST if rank % 2 == 0 else LAST
         if number == odd_replica:
             program = FIRST[:3] if rank % 2 == 0 else WRONG
         entries = [
