@@ -33,6 +33,7 @@ NOT_NARROWED = dict.fromkeys(
     [
         *("iterations_by", "phase", "domain", "forward_start", "backward_end"),
         *("iteration", "operator_id", "at_us", "at_operator", "operator", "peak", "what_if"),
+        *("measure", "parallel"),
     ]
 )
 """Keys that scripts may rely on, beside those of time and grouping."""

@@ -31,5 +31,6 @@ def test_nodes_come_from_the_file(tmp_path: Path) -> None:
 
 def test_a_folder_of_that_name_is_no_file(tmp_path: Path) -> None:
     write_case(make_case(1, 8, "none"), tmp_path)
+    (tmp_path / "topology.toml").unlink(missing_ok=True)
     (tmp_path / "topology.toml").mkdir()
     assert not [note for note in ranks_of(tmp_path).notes if note.code == "topology_unread"]

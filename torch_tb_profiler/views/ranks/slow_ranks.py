@@ -116,16 +116,22 @@ def _row(cause: RankCause, known: RankCauses) -> dict[str, object]:
     names = [
         name for name, struck in zip(known.job.steps, cause.steps.tolist(), strict=True) if struck
     ]
-    several = f"{len(names)} of {len(known.job.steps)}"
     return {
         "cause": cause.cause,
         "level": cause.level,
         "location": location_text(cause),
         "ranks": ranks_text(cause, known.job),
         "pattern": cause.pattern,
-        "steps": ", ".join(names) if len(names) <= MAX_STEPS else several,
+        "steps": _steps_text(names, known.job.steps),
         "detail": cause.detail,
         "cost_us": cause.cost_ns / NS_PER_US,
         "cost_pct": cause.cost_ns / known.job.step_ns * 100,
         "evidence": sentence(cause),
     }
+
+
+def _steps_text(names: list[str], steps: list[str]) -> str:
+    """The steps that a cause strikes: ``"all"``, a few names, or how many."""
+    if len(names) == len(steps):
+        return "all"
+    return ", ".join(names) if len(names) <= MAX_STEPS else f"{len(names)} of {len(steps)}"

@@ -56,8 +56,8 @@ def ranks(
     located = rank_locations(traces).with_columns(*coordinates.select(AXES).get_columns(), pattern)
     late = late_arrivals(traces, _matching(traces, selection))
     tables = (
-        ranks_table(traces, located, measures, outliers, late),
         slow_ranks_table(traces, selection, parallel),
+        ranks_table(traces, located, measures, outliers, late),
         outliers_table(located, outliers),
         patterns_table(located, measures, differences, late),
         rank_steps_table(traces, located, steps),
