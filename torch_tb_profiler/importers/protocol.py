@@ -165,6 +165,8 @@ class Importer(Struct, frozen=True):
             stem with the second one, which is the same recording and is not listed.
         accompanying: Names of its files that are joined to the trace of their rank in the same
             folder, and not listed beside it; None where none is.
+        accompanies_runs: Whether its files beside traces of other formats belong to their run: they
+            are no workers of it, and views that read them (``ViewSpec.accompanied_by``) get them.
         members: Name patterns of files in one folder that form one trace per ``worker``.
         finder: The module whose ``find(source, query, limits)`` searches a file for one event; None
             where arguments outside the columns cannot be read.
@@ -190,6 +192,7 @@ class Importer(Struct, frozen=True):
     detect: DetectFormat | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     accompanying: re.Pattern[str] | None = None
+    accompanies_runs: bool = False
     members: tuple[NamePattern, ...] = ()
     finder: str | None = None
     part_module: str | None = None

@@ -77,6 +77,7 @@ def trace_names() -> TraceNames:
         accompanying=tuple(
             (each.name, each.accompanying) for each in FORMATS if each.accompanying is not None
         ),
+        accompanying_runs=tuple(each.name for each in FORMATS if each.accompanies_runs),
     )
 
 

@@ -9,9 +9,10 @@ workers.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _RANK = re.compile(
     r"(?<![a-z0-9])(?:(?:(?:global|local)[-_ ]?)?(?:rank|worker)[-_ .]?|tp-)[0-9]+", re.I
@@ -83,6 +84,26 @@ def parse_detected_name(
         return DetectedName(stem, stem, is_rank=False, is_plain=_is_plain(stem))
     group = _remove_parts(stem, parts)
     return DetectedName(group, worker, is_rank=True, is_plain=_is_plain(group))
+
+
+def join_groups(names: Sequence[DetectedName], chosen: Sequence[bool]) -> list[DetectedName]:
+    """The names, the chosen ones in one group: files of one job whatever their names have in
+    common, like the dumps of two back ends.
+
+    >>> dumps = [parse_detected_name(f"{each}_rank_3", ()) for each in ("fr_dump", "nccl_dump")]
+    >>> [(name.group, name.worker) for name in join_groups(dumps, [True, True])]
+    [('fr_dump', 'rank_3'), ('fr_dump', 'nccl_dump-rank_3')]
+    """
+    groups = {name.group: name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen}
+    if len(groups) < 2:
+        return list(names)
+    first = groups[min(groups)]
+    return [
+        replace(first, worker=f"{name.group}-{name.worker}")
+        if is_chosen and name.group != first.group
+        else name
+        for name, is_chosen in zip(names, chosen, strict=True)
+    ]
 
 
 def is_process_file(base_name: str) -> bool:

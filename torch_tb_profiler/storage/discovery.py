@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.storage.deadlines import request
 from torch_tb_profiler.storage.detected_names import (
     assign_runs,
+    join_groups,
     parse_detected_name,
     recording_time_s,
 )
@@ -46,9 +47,8 @@ from torch_tb_profiler.storage.remote_walk import (
 )
 from torch_tb_profiler.storage.role_folders import join_roles
 from torch_tb_profiler.storage.run_grouping import (
-    drop_accompanying,
-    drop_companions,
     join_rank_folders,
+    only_workers,
     split_jobs,
     split_strangers,
 )
@@ -239,6 +239,8 @@ class _RunAssembly(Struct, frozen=True):
             )
             for entry, detection in detected
         ]
+        of_job = [each.format in self.options.names.accompanying_runs for _, each in detected]
+        names = join_groups(names, of_job)
         runs = assign_runs(folder, set(names), by_run.keys())
         for (entry, detection), name in zip(detected, names, strict=True):
             candidate, run = entry.candidate, runs[name]
@@ -254,14 +256,10 @@ class _RunAssembly(Struct, frozen=True):
         for traces in by_run.values():
             for trace in traces:
                 by_folder.setdefault(trace.folder, []).append(trace)
-        replaces, skipped = self.options.names.replaces, self.result.skipped
-        accompanying = self.options.names.accompanying
         shown = {
             id(trace)
             for traces in by_folder.values()
-            for trace in drop_accompanying(
-                drop_companions(traces, replaces, skipped), accompanying, skipped
-            )
+            for trace in only_workers(traces, self.options.names, self.result.skipped)
         }
         remaining = {
             run: [trace for trace in traces if id(trace) in shown] for run, traces in by_run.items()

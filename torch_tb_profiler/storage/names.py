@@ -95,6 +95,8 @@ class TraceNames(Struct, frozen=True):
         members: Names of files of one folder that form one trace per worker.
         replaces: (ending, ending of a companion) of files with one stem that are one recording.
         accompanying: (format, names) of files that are joined to the trace of their rank.
+        accompanying_runs: Formats of files that belong to the run of the other traces of their
+            folder.
     """
 
     files: tuple[NamePattern, ...]
@@ -104,6 +106,7 @@ class TraceNames(Struct, frozen=True):
     members: tuple[NamePattern, ...] = ()
     replaces: tuple[tuple[str, str], ...] = ()
     accompanying: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    accompanying_runs: tuple[str, ...] = ()
 
     def is_inspected(self, base_name: str) -> bool:
         """Whether a file with this name may be a trace by its content."""

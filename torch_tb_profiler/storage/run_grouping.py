@@ -2,6 +2,7 @@
 
 * :func:`drop_companions`: of two files with the same recording only the more detailed one stays.
 * :func:`drop_accompanying`: execution traces are joined to the trace of their rank.
+* :func:`drop_accompanying_runs`: dumps of a job are no workers of the run of its traces.
 * :func:`split_jobs`: launches that wrote into one folder become one run each. Tools that name a
   trace after its process (``node1_4711_20250109074804042_ascend_pt``) put the traces of every
   launch side by side, and the workers of two jobs must not be compared like ranks.
@@ -15,12 +16,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
 from torch_tb_profiler.storage.detected_names import is_process_file, parse_detected_name
+from torch_tb_profiler.storage.names import TraceNames
 from torch_tb_profiler.storage.skipped_files import SkippedFiles
 from torch_tb_profiler.storage.trace_files import NamedTrace
 
@@ -37,6 +39,15 @@ RANKS_OWN_FOLDER = "profiler"
 
 DATE, DATE_DIGITS, FIRST_YEAR = "%Y%m%d%H%M%S", 14, 2000
 """A stamp with an earlier year is not a date but a number of µs or ns since 1970."""
+
+
+def only_workers(
+    traces: Sequence[NamedTrace], names: TraceNames, skipped: SkippedFiles
+) -> list[NamedTrace]:
+    """The traces of one folder without those that are no workers; ``skipped`` receives these."""
+    remaining = drop_companions(traces, names.replaces, skipped)
+    remaining = drop_accompanying(remaining, names.accompanying, skipped)
+    return drop_accompanying_runs(remaining, names.accompanying_runs, skipped)
 
 
 def drop_companions(
@@ -97,6 +108,33 @@ def drop_accompanying(
             )
             skipped.add(trace.path, COMPANION, text, trace.location)
     return [trace for trace in traces if id(trace) not in dropped]
+
+
+def drop_accompanying_runs(
+    traces: Sequence[NamedTrace], formats: Collection[str], skipped: SkippedFiles
+) -> list[NamedTrace]:
+    """The traces of one folder without those that belong to the run of the others. Those in a
+    bucket stay: nothing lists its folders later.
+
+    Args:
+        traces: All traces of the folder.
+        formats: Formats of such files.
+        skipped: Receives them; they can still be opened by name.
+    """
+    other = next((trace for trace in traces if trace.name.format not in formats), None)
+    if other is None:
+        return list(traces)
+    remaining = []
+    for trace in traces:
+        if trace.name.format not in formats or trace.location.filesystem is not None:
+            remaining.append(trace)
+            continue
+        text = (
+            f"{trace.path} belongs to the run of {other.path} and is no worker of it; opened by "
+            "name it is shown alone."
+        )
+        skipped.add(trace.path, COMPANION, text, trace.location)
+    return remaining
 
 
 def _rank_text(trace: NamedTrace) -> str | None:

@@ -62,6 +62,8 @@ class ViewSpec(Struct, frozen=True):
         reads_summaries: True for a ``run`` view that answers from the summaries of
             ``loading.ingest.summaries`` too, so that a run of a thousand workers need not be in
             memory.
+        accompanied_by: Formats of files beside the traces of a run that a ``run`` view reads as
+            further traces, by their addresses (``Importer.accompanies_runs``).
         leading_facts: Keys of the facts that reports show before everything else.
         needs_moments: Whether it is about single calls or when they ran. Of a recording of sums
             (a tree of Proton) it then has nothing (``views.sums_alone``).
@@ -102,6 +104,7 @@ class ViewSpec(Struct, frozen=True):
     missing: Callable[[Trace], str | None] = lambda _trace: None
     missing_in_run: Callable[[Mapping[str, Trace | None]], str | None] | None = None
     reads_summaries: bool = False
+    accompanied_by: tuple[str, ...] = ()
     leading_facts: tuple[str, ...] = ()
     needs_moments: bool = True
     on_pages: bool = True

@@ -1046,7 +1046,7 @@ export const VIEWS = {
     parameters: [],
     tables: {
       "hang_groups": ["group", "backend", "members", "ranks", "last_completed", "sequence", "operation", "problem", "is_root", "waiting_ranks", "blocking_ranks", "no_dump_ranks", "held_by", "waited_us"],
-      "hang_ranks": ["rank", "group", "sequence", "operation", "state", "fits", "waited_us", "location", "last_call", "stack"],
+      "hang_ranks": ["rank", "group", "sequence", "operation", "state", "fits", "waited_us", "location", "last_call", "host_at_hang", "device_at_hang", "trace_gap", "stack"],
       "hang_collectives": ["group", "sequence", "is_hang", "state", "operation", "input_sizes", "output_sizes", "types", "count", "ranks", "location"],
       "batch_transfers": ["group", "batch", "rank", "peer", "operation", "state", "problem", "sizes", "peer_sizes", "waited_us", "location"],
       "hang_dumps": ["rank", "file", "version", "library", "calls", "is_overwritten", "is_cut"],
@@ -2996,6 +2996,9 @@ export interface HangHangRanksRow {
   waited_us: number | null;
   location: string | null;
   last_call: string | null;
+  host_at_hang: string | null;
+  device_at_hang: string | null;
+  trace_gap: string | null;
   stack: string | null;
 }
 

@@ -52,13 +52,18 @@ class GroupChannels(Struct, frozen=True):
 
 
 def channels_of(
-    groups: pl.DataFrame, entries: pl.DataFrame, calls: pl.DataFrame, files: pl.DataFrame
+    groups: pl.DataFrame,
+    entries: pl.DataFrame,
+    calls: pl.DataFrame,
+    files: pl.DataFrame,
+    last_rank: int,
 ) -> tuple[GroupChannels, Int64]:
     """The channels of all dumps, and per entry its number.
 
     Args:
         groups, entries, calls: Tables of all dumps, one after the other.
         files: The dumps, with ``rank``.
+        last_rank: The highest rank that traces beside the dumps know of; 0 where none does.
     """
     keys = _group_keys(groups)
     backend = calls["operation"].str.extract(r"^([^:]*):").fill_null("")
@@ -79,7 +84,7 @@ def channels_of(
     distinct = distinct.with_row_index("channel")
     number = used.join(distinct, on=["group", "backend"], how="left", maintain_order="left")
     callers = number.group_by("channel").agg(pl.col("rank").unique().sort()).sort("channel")["rank"]
-    every_rank = _every_rank(files, groups)
+    every_rank = _every_rank(files, groups, last_rank)
     by_key = keys.group_by("key", maintain_order=True).agg(
         pl.col("name").first(),
         pl.col("description").first(),
@@ -101,7 +106,7 @@ def channels_of(
     )
 
 
-def _every_rank(files: pl.DataFrame, groups: pl.DataFrame) -> tuple[int, ...]:
+def _every_rank(files: pl.DataFrame, groups: pl.DataFrame, last_rank: int) -> tuple[int, ...]:
     """All ranks of the job that are known to exist: ranks count from 0. Of a number that no job
     has, which a file's name can hold, only those that are named."""
     named = (
@@ -111,6 +116,7 @@ def _every_rank(files: pl.DataFrame, groups: pl.DataFrame) -> tuple[int, ...]:
         .sort()
     )
     most = int(named[-1]) if named.len() else 0
+    most = max(most, last_rank if last_rank < MOST_COUNTED else 0)
     return tuple(range(most + 1)) if most < MOST_COUNTED else tuple(named.to_list())
 
 

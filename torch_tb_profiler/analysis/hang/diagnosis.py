@@ -18,6 +18,7 @@ from torch_tb_profiler.analysis.hang.dumps import (
 from torch_tb_profiler.analysis.hang.positions import positions_of
 from torch_tb_profiler.analysis.hang.problems import HangProblem, collective_problems
 from torch_tb_profiler.analysis.hang.progress import GroupProgress, progress_of
+from torch_tb_profiler.analysis.hang.rank_moments import RankMoments, rank_moments
 from torch_tb_profiler.analysis.hang.silent_ranks import older_dumps, without_older
 from torch_tb_profiler.analysis.hang.transfers import pending_transfers, transfer_problems
 from torch_tb_profiler.analysis.hang.waits import WaitCause, causes, ranked
@@ -35,6 +36,7 @@ class HangDiagnosis(Struct, frozen=True):
         end_ns: When the dumps were written, in nanoseconds since 1970; the last time stamp of any
             call where that is unknown; None where there is no time.
         is_end_known: Whether ``end_ns`` is when they were written.
+        moments: What traces of the same job say of the moment.
     """
 
     dumps: FlightDumps
@@ -44,6 +46,7 @@ class HangDiagnosis(Struct, frozen=True):
     causes: list[WaitCause]
     end_ns: int | None
     is_end_known: bool
+    moments: RankMoments
 
     @property
     def roots(self) -> list[int]:
@@ -92,4 +95,5 @@ def diagnose(traces: Mapping[str, Trace]) -> HangDiagnosis | None:
         ],
         written if written is not None else last_time_ns(dumps),
         written is not None,
+        rank_moments(traces, written),
     )

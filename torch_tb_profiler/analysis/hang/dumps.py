@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.communication.metadata import own_rank, world_size
 from torch_tb_profiler.analysis.hang.channels import GroupChannels, channels_of
 from torch_tb_profiler.analysis.hang.signatures import distinct_calls
 from torch_tb_profiler.trace.model import Trace
@@ -74,7 +75,11 @@ def collect_dumps(traces: Mapping[str, Trace]) -> FlightDumps | None:
     calls, call_number, compared = distinct_calls(tables["flight_calls"])
     stacks, stack_number = _distinct(tables["flight_stacks"])
     channels, channel_number = channels_of(
-        tables["flight_groups"], tables["flight_entries"], tables["flight_calls"], files
+        tables["flight_groups"],
+        tables["flight_entries"],
+        tables["flight_calls"],
+        files,
+        _last_rank(traces),
     )
     raw = tables["flight_entries"]
     call = raw["call"].to_numpy()
@@ -106,6 +111,13 @@ def collect_dumps(traces: Mapping[str, Trace]) -> FlightDumps | None:
         channels,
         bool(tables["flight_dumps"]["rank"].null_count() == 0),
     )
+
+
+def _last_rank(traces: Mapping[str, Trace]) -> int:
+    """The highest rank that any recording of the run knows of; 0 where none says one."""
+    ranks = (own_rank(trace) or 0 for trace in traces.values())
+    sizes = (world_size(trace) or 1 for trace in traces.values())
+    return max(*ranks, *(size - 1 for size in sizes))
 
 
 def _joined(

@@ -64,4 +64,5 @@ FORMAT = Importer(
     endings=ENDINGS,
     detect=detect,
     unended=NAMES,
+    accompanies_runs=True,
 )

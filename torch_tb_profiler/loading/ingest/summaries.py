@@ -43,6 +43,7 @@ from torch_tb_profiler.analysis.experts.facts import (
     expert_pass_facts,
 )
 from torch_tb_profiler.analysis.experts.shares import EXPERT_SHARES, expert_share_facts
+from torch_tb_profiler.analysis.hang.last_activity import LAST_ACTIVITY, last_activity
 from torch_tb_profiler.analysis.job_roles.evidence import ROLE_EVIDENCE, role_evidence
 from torch_tb_profiler.analysis.kernels.durations import (
     CLOCKS,
@@ -89,6 +90,7 @@ _FACTS: dict[str, tuple[pl.Schema, PerTrace[pl.DataFrame]]] = {
     "device_use": (DEVICE_USE, device_use),
     "segments": (SEGMENTS, segments),
     "step_work": (STEP_WORK, step_work),
+    "last_activity": (LAST_ACTIVITY, last_activity),
 }
 """Facts of a rank that are a table each, with its columns: all that views of a run need beyond the
 communication. A fact is added by a line here and a higher ``job.SUMMARY_VERSION``."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.opening.accompanying_files import accompanying_files
 from torch_tb_profiler.loading.queries.traces import subject_trace
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewEntryPayload, ViewsAnswer
@@ -60,8 +61,10 @@ def _view_entry(
 
 
 def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> bool:
-    """Whether one of ``workers`` has data for ``spec``; one that is not open yet may have it if
-    ``trace`` is of a job of several ranks."""
+    """Whether one of ``workers`` has data for ``spec``, or files beside them; one that is not open
+    yet may have it if ``trace`` is of a job of several ranks."""
+    if next(accompanying_files(workers, spec.accompanied_by), None) is not None:
+        return True
     is_of_job = (world_size(trace) or 1) > 1
     traces = [catalog.store.trace(file) for file in workers]
     if spec.missing_in_run is not None:

@@ -24,6 +24,7 @@ from torch_tb_profiler.evidence.damage import damage_notes
 from torch_tb_profiler.evidence.report import AdviceReport
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.ingest.job import Part
+from torch_tb_profiler.loading.opening.accompanying_files import accompanying_files
 from torch_tb_profiler.loading.opening.rank_topology import join_topology
 from torch_tb_profiler.loading.queries.pairs import (
     pair_of_request,
@@ -298,6 +299,11 @@ def _run_result(
         raise failed[0][1]
     traces = {file.worker: trace for file, trace in opened}
     join_topology(files, traces.values())
+    others = list(accompanying_files(files, spec.accompanied_by))
+    if others:
+        also, broken = open_what_fits(catalog, [(file, part) for file in others], wait_s)
+        traces |= {file.location.url: trace for file, trace in also}
+        failed += broken
     left_out = tuple(_left_out_note(file, error) for file, error in failed)
     view = run_view(spec, traces, subject.selection, left_out, subject.parameters)
     shown_subject = replace(with_names(subject, files[0]), worker=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_tb_profiler.views.schema import Column, TableSpec
 
 NO_STACK = "The dump has no call stacks, or the rank made no call that is in its dump."
+NO_TRACE = "The rank has no trace, or its trace does not say it."
 NO_TIME = "The dump has no time of the call."
 
 _GROUP = Column("group", "Group", "string", None, "Process group.")
@@ -122,6 +123,31 @@ HANG_RANKS = TableSpec(
             None,
             "Of a rank that did not enter it: its last call in any group, where it was when torch "
             "last heard of it.",
+        ),
+        Column(
+            "host_at_hang",
+            "Host at Hang",
+            "string",
+            None,
+            "Of a rank with a trace, in the middle of the wait as far as its trace covers it: what "
+            "runs on its main thread, and the Python frame around it.",
+            null_reason=NO_TRACE,
+        ),
+        Column(
+            "device_at_hang",
+            "Device at Hang",
+            "string",
+            None,
+            "At the same moment: what runs on its devices, or since when they are idle.",
+            null_reason=NO_TRACE,
+        ),
+        Column(
+            "trace_gap",
+            "Why Unknown",
+            "string",
+            None,
+            "Why the trace of the rank does not say what it did.",
+            hidden=True,
         ),
         Column("stack", "Stack", "string", None, "Frames of that call.", hidden=True,
                null_reason=NO_STACK),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from torch_tb_profiler.views.hang.columns import (
     HANG_RANKS,
 )
 from torch_tb_profiler.views.hang.last_calls import last_calls
+from torch_tb_profiler.views.hang.moment_texts import moment_cells
 from torch_tb_profiler.views.hang.texts import PROBLEMS, STATES, operation_text
 from torch_tb_profiler.views.hang.verdict import completed_by_all
 from torch_tb_profiler.views.null_reasons import needed
@@ -28,11 +29,14 @@ FIRST_ROWS = 2000
 """Rows of a table that come with the view; more where the table itself is asked for."""
 
 
-def _table(spec: TableSpec, rows: list[dict[str, object]]) -> Table:
+def _table(
+    spec: TableSpec, rows: list[dict[str, object]], reasons_now: Mapping[str, str] | None = None
+) -> Table:
     def first(count: int) -> Table:
         frame = pl.DataFrame(rows[:count], spec.polars_schema())
         reasons = {each.key: each.null_reason for each in spec.columns}
         texts = {key: text for key, text in reasons.items() if isinstance(text, str)}
+        texts |= reasons_now or {}
         return Table(spec, frame, needed(frame, texts))
 
     if len(rows) <= FIRST_ROWS:
@@ -123,8 +127,18 @@ def ranks_table(diagnosis: HangDiagnosis) -> Table:
             elif rank in last:
                 cells["location"], cells["stack"] = last[rank].location, last[rank].stack
                 cells["last_call"] = last[rank].text
+            cells |= moment_cells(diagnosis, rank, problem.since_ns)
             rows.append(cells)
-    return _table(HANG_RANKS, rows)
+    return _table(HANG_RANKS, rows, _gap_reasons(rows))
+
+
+def _gap_reasons(rows: list[dict[str, object]]) -> dict[str, str]:
+    """Why the columns from traces have nulls, in the words of the rows."""
+    gaps = dict.fromkeys(str(row["trace_gap"]) for row in rows if row.get("trace_gap"))
+    if not gaps:
+        return {}
+    text = f"{'; '.join([*gaps][:3])}."
+    return dict.fromkeys(("host_at_hang", "device_at_hang"), f"{text[0].upper()}{text[1:]}")
 
 
 def _state(problem: HangProblem, rank: int, row: dict[str, object] | None) -> str:

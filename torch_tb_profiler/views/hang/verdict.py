@@ -9,6 +9,7 @@ from torch_tb_profiler.analysis.hang.signatures import differences
 from torch_tb_profiler.analysis.hang.stack_shifts import stack_shifts
 from torch_tb_profiler.views.answering import counted, joined, quoted
 from torch_tb_profiler.views.hang.last_calls import LastCall, last_calls
+from torch_tb_profiler.views.hang.moment_texts import host_sentence
 from torch_tb_profiler.views.hang.texts import (
     call_text,
     group_text,
@@ -33,7 +34,14 @@ def verdict(diagnosis: HangDiagnosis) -> str:
     first = (
         _deadlock(diagnosis) if cause.is_cycle else _sentence(diagnosis, problem, cause.culprits)
     )
-    parts = (first, _shifted(diagnosis, problem), _others(diagnosis), _open(diagnosis, problem))
+    ranks = cause.culprits or problem.blockers or problem.odd or problem.no_dump
+    parts = (
+        first,
+        _shifted(diagnosis, problem),
+        host_sentence(diagnosis, problem, ranks),
+        _others(diagnosis),
+        _open(diagnosis, problem),
+    )
     return joined(parts) or ""
 
 

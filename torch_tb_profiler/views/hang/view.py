@@ -105,6 +105,7 @@ SPEC = ViewSpec(
     missing=_missing,
     missing_in_run=_missing_in_run,
     reads_summaries=True,
+    accompanied_by=("flight_recorder",),
     needs_times=False,
     needs_moments=False,
     is_first=_is_dump,
