@@ -15,7 +15,9 @@ from torch_tb_profiler.importers.flight_recorder.values import (
 )
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
-MAX_GROUPS = 20_000
+MAX_GROUPS = 4_096
+MAX_MEMBERS_OF_ALL = 1 << 20
+"""A pickle may repeat one long list for every group."""
 
 GroupKey = tuple[int | None, str, str]
 """Number in the process, name and description."""
@@ -89,10 +91,14 @@ def _listed(config: dict[Any, Any]) -> dict[str, tuple[str, list[int] | None]]:
     """Name → description and members of the listed groups; gloo lists a nameless one without
     members."""
     listed = {}
+    members = 0
     for key, value in _items(config):
         group = dict_of(value)
         name = text_of(group.get("name")) or text_of(key)
         ranks = ranks_of(group.get("ranks", value if isinstance(value, list | tuple) else None))
+        members += len(ranks or ())
+        if members > MAX_MEMBERS_OF_ALL:
+            break
         if name:
             listed[name] = (text_of(group.get("desc")), ranks)
     return listed

@@ -19,6 +19,9 @@ from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 FORMAT = "flight_recorder"
 RECORDER = "torch.distributed's flight recorder"
+MAX_ENTRIES = 200_000
+"""The latest of them are read: torch keeps 2,000 unless TORCH_FR_BUFFER_SIZE is another."""
+
 CALLS_ONLY = "a dump of the flight recorder holds calls of collectives, not a profile"
 
 _NOT_RECORDED: tuple[Capability, ...] = (
@@ -46,7 +49,9 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     )
     document = read_document(source, lambda: reading.progress(source.taken_bytes), columns.quality)
     values, entries = document.values, DumpEntries()
-    for number, entry in enumerate(list_of(values.get("entries"))):
+    recorded = list_of(values.get("entries"))
+    latest = recorded[-MAX_ENTRIES:]
+    for number, entry in enumerate(latest):
         if source.is_full(number):
             break
         entries.add(entry)
@@ -88,7 +93,8 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
     )
     columns.quality.add("truncated", int(document.is_cut))
     columns.quality.add("side_row_left_out", entries.damaged)
-    columns.quality.add("entries_left_out", entries.groups.left_out + entries.stacks.left_out)
+    left_out = len(recorded) - len(latest) + entries.groups.left_out + entries.stacks.left_out
+    columns.quality.add("entries_left_out", left_out)
     return columns
 
 

@@ -12,6 +12,8 @@ from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 MAX_FRAMES = 64
 MAX_STACKS = 100_000
 MAX_FRAME_CHARS = 300
+MAX_CHARS_OF_ALL = 32 << 20
+"""Frames are repeated by reference in a pickle, and written out as text in the table."""
 NO_STACK = -1
 _OF_TORCH = ("/torch/", "\\torch\\", "/torch_npu/", "<frozen ", "/contextlib.py", "/threading.py")
 """In the path of files that are not the user's program."""
@@ -29,6 +31,7 @@ class DumpStacks:
         self._frames: list[Any] = []
         self._numbers: dict[tuple[str, ...], int] = {}
         self.left_out = 0
+        self._chars = 0
 
     def number(self, frames: Any) -> int:
         """The number of the stack of a list of frames, innermost first; :data:`NO_STACK` for
@@ -38,7 +41,8 @@ class DumpStacks:
             return NO_STACK
         number = self._numbers.get(stack)
         if number is None:
-            if len(self._numbers) >= MAX_STACKS:
+            self._chars += sum(map(len, stack))
+            if len(self._numbers) >= MAX_STACKS or self._chars > MAX_CHARS_OF_ALL:
                 self.left_out += 1
                 return NO_STACK
             number = self._numbers[stack] = len(self._numbers)
