@@ -18,7 +18,7 @@ from torch_tb_profiler.importers.flight_recorder.values import (
 from torch_tb_profiler.trace.flight_tables import FLIGHT_STATES
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS
 
-MAX_CALLS = 200_000
+MAX_CALLS = 20_000
 _TRANSFERS = ("send", "recv")
 
 Call = tuple[str, str, str, str, str]

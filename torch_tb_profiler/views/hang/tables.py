@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
-from torch_tb_profiler.analysis.hang.problems import HangProblem
 from torch_tb_profiler.knowledge.hang import knowledge
 from torch_tb_profiler.trace.limits import MAX_RANKS
 from torch_tb_profiler.views.hang.columns import (
@@ -106,6 +105,7 @@ def ranks_table(diagnosis: HangDiagnosis) -> Table:
             (pl.col("channel") == problem.channel) & (pl.col("sequence") == problem.sequence)
         )
         by_rank = {row["rank"]: row for row in own.iter_rows(named=True)}
+        no_dump, odd, missing = map(set, (problem.no_dump, problem.odd, problem.missing))
         order = dict.fromkeys((*problem.odd, *problem.missing, *problem.behind, *channel.members))
         for rank in order:
             row = by_rank.get(rank)
@@ -114,8 +114,8 @@ def ranks_table(diagnosis: HangDiagnosis) -> Table:
                 "group": channel.label,
                 "sequence": problem.sequence,
                 "operation": _operation(diagnosis, problem.call if row is None else row["call"]),
-                "state": "no dump" if rank in problem.no_dump else _state(problem, rank, row),
-                "fits": None if row is None else rank not in problem.odd,
+                "state": "no dump" if rank in no_dump else _state(rank in missing, row),
+                "fits": None if row is None else rank not in odd,
             }
             if row is not None:
                 stack = row["stack"]
@@ -141,12 +141,12 @@ def _gap_reasons(rows: list[dict[str, object]]) -> dict[str, str]:
     return dict.fromkeys(("host_at_hang", "device_at_hang"), f"{text[0].upper()}{text[1:]}")
 
 
-def _state(problem: HangProblem, rank: int, row: dict[str, object] | None) -> str:
+def _state(is_missing: bool, row: dict[str, object] | None) -> str:
     if row is not None:
         state = row["state"]
         assert isinstance(state, int)
         return STATES[state]
-    return "not entered" if rank in problem.missing else "completed"
+    return "not entered" if is_missing else "completed"
 
 
 def collectives_table(diagnosis: HangDiagnosis) -> Table:
