@@ -353,10 +353,11 @@ def _missing(trace: Trace) -> str | None:
     if damage:
         texts = " ".join(ISSUE_TEXTS[issue] for issue in damage)
         return f"Nothing is left of the events of this recording. {texts}"
+    job = job_text(trace)
     if trace.side:
         contents = ", ".join(SIDE_TITLES[name] for name in trace.side)
-        return f"The recording contains no events. Its files contain: {contents}."
-    job = job_text(trace)
+        text = f"The recording contains no events. Its files contain: {contents}."
+        return text if job is None else f"{text} {job}"
     if job is not None:
         return f"The recording contains no events. {job}"
     own = recorded_reason(trace, "kernels")
