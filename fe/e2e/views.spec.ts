@@ -71,7 +71,7 @@ test("all workers: from one worker to the run, and back to one", async ({ guarde
   await page.getByTitle("Choose run, worker and span").click();
   await page.getByRole("treeitem", { name: /^All 8 workers/ }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Distributed");
-  await expect(card(page, "Stragglers")).toBeVisible();
+  await expect(card(page, "Ranks")).toBeVisible();
   await chooseTrace(page, "dlrm worker3");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Overview");
   await expect(page).toHaveURL(/worker=worker3_step_12/);
