@@ -12,6 +12,7 @@ from torch_tb_profiler.cli.argument_types import (
     size_gb,
 )
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof
+from torch_tb_profiler.cli.export_arguments import add_merge, add_scalars
 from torch_tb_profiler.cli.reading_arguments import (
     add_cache,
     add_links,
@@ -85,8 +86,8 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         "completion": _add_completion,
         "record": add_record,
         "dlprof": add_dlprof,
-        "scalars": _add_scalars,
-        "merge": _add_merge,
+        "scalars": add_scalars,
+        "merge": add_merge,
     }
     for add in [adders[command]] if command in adders else adders.values():
         add(commands)
@@ -296,64 +297,6 @@ def _add_completion(commands: argparse._SubParsersAction[argparse.ArgumentParser
         "'eval \"$(torch-tb-profiler completion bash)\"'.",
     )
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
-
-
-def _add_scalars(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-) -> None:
-    """The command ``scalars``, without what all commands share about reading."""
-    scalars = commands.add_parser(
-        "scalars",
-        help="write step metrics as TensorBoard scalars",
-        description="Write step time, GPU utilization, Tensor Core share, exposed communication, "
-        "reader ratio and throughput of every trace as TensorBoard scalars, next to the loss. "
-        "Running it again replaces only the files that this command wrote.",
-    )
-    scalars.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
-    scalars.add_argument(
-        "--output",
-        required=True,
-        metavar="DIR",
-        help="TensorBoard logdir; every worker gets a folder in it",
-    )
-    scalars.add_argument("--run", metavar="NAME", help="only this run (default: all)")
-    add_cache(scalars)
-    add_reading(scalars)
-    add_links(scalars)
-
-
-def _add_merge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    merge = commands.add_parser(
-        "merge",
-        help="write chosen ranks as one Chrome JSON, on one clock",
-        description="Write chosen ranks of a run as one Chrome JSON: a process per rank, clocks "
-        "aligned on the ends of their collectives. It opens here, in Perfetto and in "
-        "chrome://tracing.",
-    )
-    merge.add_argument("path", metavar="PATH", help="a folder or a URL")
-    merge.add_argument(
-        "--ranks",
-        default="all",
-        metavar="LIST",
-        help="ranks and ranges of them (0-7,12), names of workers, or all (default: all)",
-    )
-    merge.add_argument("--run", metavar="NAME", help="run (default: the first)")
-    merge.add_argument("--span", metavar="NAME", help="span (default: the first)")
-    for each in SELECTION:
-        if each.key in ("steps", "start_us", "end_us", "iterations_by"):
-            text = each.help.replace("%", "%%")
-            merge.add_argument(f"--{each.option}", metavar=each.metavar, help=text)
-    merge.add_argument(
-        "--output",
-        required=True,
-        metavar="FILE",
-        help="the file; packed if its name ends in .gz; - for stdout",
-    )
-    merge.add_argument("--force", action="store_true", help="overwrite the file (default: refuse)")
-    add_cache(merge)
-    add_reading(merge)
-    add_links(merge)
-    add_workers(merge)
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from torch_tb_profiler.analysis.ranks.causes import RankCause
 from torch_tb_profiler.analysis.ranks.job import RankJob
 from torch_tb_profiler.knowledge.rank_causes import cause_text
+from torch_tb_profiler.trace.limits import MAX_RANKS
 from torch_tb_profiler.trace.units import NS_PER_US
+from torch_tb_profiler.views.rank_text import rank_text
 from torch_tb_profiler.views.scales import duration_text
 
 MAX_NAMES = 4
 """Of a location that the transfers do not decide so many candidates are named."""
-
-
-def numbers_text(numbers: Iterable[int]) -> str:
-    """``"3"``, ``"40-47, 50"``: numbers in ascending order, consecutive ones as a range."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def location_text(cause: RankCause) -> str:
@@ -30,7 +19,7 @@ def location_text(cause: RankCause) -> str:
     it ``"ranks 4-7"``."""
     names = list(cause.names)
     if cause.level == "rank" and len(names) > 1 and len(cause.ranks) > 1 and not cause.is_open:
-        return f"ranks {numbers_text(int(name) for name in names)}"
+        return f"ranks {rank_text((int(name) for name in names), MAX_RANKS)}"
     shown = [str(name) for name in names[:MAX_NAMES]]
     more = len(names) - len(shown)
     joined = " or ".join(shown) + (f" or one of {more} more" if more else "")
@@ -38,8 +27,8 @@ def location_text(cause: RankCause) -> str:
 
 
 def ranks_text(cause: RankCause, job: RankJob) -> str:
-    """The ranks that a cause strikes, as :func:`numbers_text`."""
-    return numbers_text(job.numbers[position] for position in cause.ranks.tolist())
+    """The ranks that a cause strikes, all of them."""
+    return rank_text((job.numbers[position] for position in cause.ranks.tolist()), MAX_RANKS)
 
 
 def sentence(cause: RankCause) -> str:

@@ -12,14 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
-from torch_tb_profiler.importers.plain_pickle.errors import (
-    HostilePickleError,
-    PickleError,
-    TooManyValuesError,
-    TruncatedPickleError,
-)
 from torch_tb_profiler.importers.plain_pickle.machine import PickleMachine
 from torch_tb_profiler.importers.plain_pickle.opcodes import PROTO
+from torch_tb_profiler.importers.plain_pickle.reading import read_pickle
 from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.importers.text import utf8
@@ -90,29 +85,7 @@ def _pickle_value(
     chunks: Iterator[bytes], source: Source, progress: Callable[[], None]
 ) -> tuple[Any, bool]:
     machine = PickleMachine(StreamWindow(chunks), progress, lambda: source.budget)
-    try:
-        return machine.run(), False
-    except TruncatedPickleError:
-        return machine.partial_value(), True
-    except HostilePickleError as error:
-        raise TraceFormatError(
-            "unsafe_pickle",
-            f"{source.name} is a pickle that is not safe to read: {error}.",
-            "Nothing in it was run. A dump of the flight recorder has plain data only; do not load "
-            "this file with Python's pickle.",
-        ) from None
-    except TooManyValuesError as error:
-        raise TraceFormatError(
-            "too_many_values",
-            f"{source.name} is a pickle that cannot be read: {error} "
-            f"({source.budget.described('objects')}).",
-            RAISE_LIMIT_HINT,
-        ) from None
-    except PickleError as error:
-        raise TraceFormatError(
-            "damaged_pickle", f"{source.name} is a pickle that cannot be read: {error}.",
-            "Copy it again and compare its size with the original.",
-        ) from None  # fmt: skip
+    return read_pickle(machine, source, "A dump of the flight recorder")
 
 
 def _json_value(data: bytes) -> tuple[Any, bool]:

@@ -9,13 +9,8 @@ from typing import Any
 import polars as pl
 
 from torch_tb_profiler.budget import Budget
-from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
-from torch_tb_profiler.importers.plain_pickle.errors import (
-    HostilePickleError,
-    PickleError,
-    TooManyValuesError,
-    TruncatedPickleError,
-)
+from torch_tb_profiler.importers.errors import TraceFormatError
+from torch_tb_profiler.importers.plain_pickle.reading import read_pickle
 from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
 from torch_tb_profiler.importers.protocol import Reading
 from torch_tb_profiler.importers.snapshot.annotations import annotation_slices
@@ -66,30 +61,7 @@ def read(source: AnySource, reading: Reading) -> EventColumns:
             lambda: reading.progress(source.taken_bytes),
             lambda: source.budget,
         )
-        is_cut = False
-        try:
-            whole = machine.run()
-        except TruncatedPickleError:
-            whole, is_cut = machine.partial_value(), True
-        except HostilePickleError as error:
-            raise TraceFormatError(
-                "unsafe_pickle",
-                f"{source.name} is a pickle that is not safe to read: {error}.",
-                "Nothing in it was run. A memory snapshot has plain data only; do not load this "
-                "file with Python's pickle.",
-            ) from None
-        except TooManyValuesError as error:
-            raise TraceFormatError(
-                "too_many_values",
-                f"{source.name} is a pickle that cannot be read: {error} "
-                f"({source.budget.described('objects')}).",
-                RAISE_LIMIT_HINT,
-            ) from None
-        except PickleError as error:
-            raise TraceFormatError(
-                "damaged_pickle", f"{source.name} is a pickle that cannot be read: {error}.",
-                "Copy it again and compare its size with the original.",
-            ) from None  # fmt: skip
+        whole, is_cut = read_pickle(machine, source, "A memory snapshot")
     snapshot = _snapshot_of(whole, source.name)
     columns = _columns(snapshot, machine, source.budget)
     columns.quality.add("truncated", int(is_cut))
