@@ -1,4 +1,4 @@
-"""Calls that order alone tells apart, aligned by time where some of them were lost.
+"""Calls that order alone distinguishes, aligned by time where some of them were lost.
 
 One call that a recording lost shifts all later calls of its kind, if they are counted. The calls
 that are certain say how the clocks of the workers differ; on one clock the calls of one collective
@@ -23,15 +23,15 @@ TOLERANCE_SIGMAS = 6.0
 none is further out."""
 
 FINEST_NS = 1000.0
-"""Recorders write times in µs: no closer ends are told apart."""
+"""Recorders write times in µs: no closer ends are distinguished."""
 
 
 def align_by_time(calls: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Replace keys that only count calls, where time says otherwise, and add ``is_ambiguous``.
 
     Of calls that workers have different numbers of, those that end together on one clock get one
-    key; those that nothing tells apart get none and are ambiguous. Equal numbers may hide that each
-    worker lost another call: there time decides where more calls end together by it than by order.
+    key; those that nothing distinguishes get none and are ambiguous. Equal numbers may hide that
+    each worker lost another call: there time decides where more calls end together by it than by order.
 
     Args:
         calls: With ``worker``, ``record``, ``key``, ``bucket`` and ``is_uneven`` of

@@ -23,8 +23,8 @@ def add_keys(calls: pl.DataFrame, same_steps: bool) -> pl.DataFrame:
     """Add ``key``, ``bucket``, ``is_uneven`` and ``peer_unknown`` to the calls of all workers.
 
     ``key`` is equal for the calls of one collective, null where it cannot match. ``bucket`` is
-    equal for calls that order alone tells apart, null for all others; ``is_uneven`` marks those of
-    which workers have different numbers, so that their keys may be wrong. ``peer_unknown`` marks
+    equal for calls that order alone distinguishes, null for all others; ``is_uneven`` marks those
+    of which workers have different numbers, so that their keys may be wrong. ``peer_unknown`` marks
     exchanges whose ranks are not recorded.
 
     Calls are counted over the whole recording only where all workers recorded the same steps;

@@ -1,8 +1,8 @@
 """How many members of a process group are among the workers of a run.
 
 A call without a partner was lost where the recordings of all members are loaded, and may be in a
-recording that is missing where they are not: the two are told apart here. Recorders cut long lists
-of ranks (torch after 30: ``[0, 1, …, 29, ...]``); the header of the recording has them whole.
+recording that is missing where they are not: the two are distinguished here. Recorders cut long
+lists of ranks (torch after 30: ``[0, 1, …, 29, ...]``); the header of the recording has them whole.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def offsets_from(pairs: pl.DataFrame, reference: int) -> dict[int, Offset]:
         for pair in neighbours.get(clock, ()):
             if pair.other not in offsets:
                 key = (vague + pair.is_vague, variance + pair.variance, hops + 1, pair.other)
-                # Equal keys are told apart by their order, as offsets have none.
+                # Equal keys are distinguished by their order, as offsets have none.
                 heapq.heappush(queue, (*key, next(pushed), _next(offset, pair, key)))
     return offsets
 

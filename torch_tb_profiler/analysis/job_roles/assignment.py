@@ -1,7 +1,7 @@
 """The role of each rank of a job: by its name, its ranges, its scheduler's iterations or its
 kernels.
 
-Rules: ``docs/views-roles.md#how-roles-are-found``.
+Rules: ``docs/views-roles.md#how-roles-are-detected``.
 """
 
 from __future__ import annotations

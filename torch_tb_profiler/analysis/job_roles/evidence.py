@@ -1,7 +1,7 @@
 """What the recording of one rank says about its role: ranges of phases, windows of a server's
 scheduler, and kernels that only one role runs.
 
-Rules: ``knowledge/job_roles.toml``; ``docs/views-roles.md#how-roles-are-found``.
+Rules: ``knowledge/job_roles.toml``; ``docs/views-roles.md#how-roles-are-detected``.
 """
 
 from __future__ import annotations

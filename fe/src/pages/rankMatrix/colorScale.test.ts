@@ -1,4 +1,4 @@
-/** The scale is told apart by lightness alone, and its ends are the lowest and highest value. */
+/** The scale is distinguished by lightness alone, and its ends are the lowest and highest value. */
 import { describe, expect, it } from "vitest";
 
 import { colorOf, shareOf, spreadOf } from "./colorScale";

@@ -1,4 +1,4 @@
-/** Colours of a measure from low to high: told apart with every colour vision, and by lightness alone. */
+/** Colours of a measure from low to high: distinguished with every colour vision, and by lightness alone. */
 import type { Theme } from "../../ui/theme";
 
 /** Viridis (Smith and van der Walt, matplotlib 2015), nine of its colours: even steps of lightness. */
