@@ -31,7 +31,8 @@ def align_by_time(calls: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
     Of calls that workers have different numbers of, those that end together on one clock get one
     key; those that nothing distinguishes get none and are ambiguous. Equal numbers may hide that
-    each worker lost another call: there time decides where more calls end together by it than by order.
+    each worker lost another call: there time decides where more calls end together by it than by
+    order.
 
     Args:
         calls: With ``worker``, ``record``, ``key``, ``bucket`` and ``is_uneven`` of

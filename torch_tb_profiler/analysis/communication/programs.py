@@ -16,7 +16,8 @@ from torch_tb_profiler.trace.model import Trace
 def programs(traces: Mapping[str, Trace]) -> list[list[str]]:
     """The workers of each program, in the given order: those whose names state one role
     (``docs/views-roles.md#how-roles-are-detected``), and those whose names state none, where
-    several roles are stated and ranks appear twice or are not recorded. Else all workers are of one."""
+    several roles are stated and ranks appear twice or are not recorded. Else all workers are
+    of one."""
     ranks = [own_rank(trace) for trace in traces.values()]
     if None not in ranks and len(set(ranks)) == len(ranks):
         return [list(traces)]
