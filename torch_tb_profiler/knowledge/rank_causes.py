@@ -40,10 +40,13 @@ class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least_step_excess_pct: float
     slower_pct: float
     shared_pct: float
+    least_alike_pct: float
     link_slower_pct: float
     least_link_pct: float
     least_agreement: float
     stage_pct: float
+    late_stage_times: float
+    late_stage_pct: float
     steady_pct: float
     experts_pct: float
     one_gap_pct: float

@@ -128,8 +128,9 @@ def _rank_causes(
         return None
     peers = peers_of(job.traces, given)
     speeds = pace(job, peers.group)
-    above = excess(job, peers, speeds)
-    ranks = ComparedRanks(job, peers, speeds, above, rank_locations(job.traces))
+    locations = rank_locations(job.traces)
+    above = excess(job, peers, speeds, locations["node"])
+    ranks = ComparedRanks(job, peers, speeds, above, locations)
     candidates = [candidate for reason in REASONS for candidate in of_reason(reason, ranks)]
     return _priced(job, candidates + of_stages(ranks) + of_links(ranks))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.ranks.job import RankJob
+from torch_tb_profiler.analysis.ranks.node_stages import late_stage_hosts
 from torch_tb_profiler.analysis.ranks.pace import Pace
 from torch_tb_profiler.analysis.ranks.peers import Peers, lower_quartile
 from torch_tb_profiler.trace.columns import Float64
@@ -45,8 +47,9 @@ class Excess(Struct, frozen=True, eq=False):
     drained_ns: dict[str, Float64]
 
 
-def excess(job: RankJob, peers: Peers, pace: Pace) -> Excess:
-    """What the ranks of a job take longer than their peers."""
+def excess(job: RankJob, peers: Peers, pace: Pace, node: pl.Series) -> Excess:
+    """What the ranks of a job take longer than their peers; ``node``: where each ran, null where
+    that is unknown."""
 
     def above(values: Float64) -> Float64:
         return np.nan_to_num(np.maximum(values - peers.usual(values), 0.0))
@@ -57,6 +60,8 @@ def excess(job: RankJob, peers: Peers, pace: Pace) -> Excess:
     slower = pace.slower / lower_quartile(pace.slower)
     slow = np.nan_to_num(computation * (1 - 1 / np.maximum(slower, 1.0)))
     host = above(job.own_ns["host"])
+    late = late_stage_hosts(job.own_ns["host"], job.step_ns, peers.coordinates["pipeline"], node)
+    host = host if late is None else np.maximum(host, late)
     if pace.is_host:
         # The host computes: its operators take longer, or there are more of them.
         more = np.minimum(above(pace.work_ns), longer)
@@ -72,8 +77,8 @@ def excess(job: RankJob, peers: Peers, pace: Pace) -> Excess:
         expert = np.where(has_usual, np.minimum(above(at_pace), more), 0.0)
     reasons |= {name: above(job.own_ns[REASONS[name]]) for name in DRAINING}
     stopped = np.maximum(sum(reasons[name] for name in DRAINING), 1.0)
-    late = np.minimum(host, stopped)
-    drained = {name: late * reasons[name] / stopped for name in DRAINING}
+    after = np.minimum(host, stopped)
+    drained = {name: after * reasons[name] / stopped for name in DRAINING}
     host = host - sum(drained.values())
     reasons["slow_host"] = host
     gap = np.minimum(above(job.longest_gap_ns), host)
