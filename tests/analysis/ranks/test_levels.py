@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -13,7 +15,7 @@ LOCATIONS = pl.DataFrame(
 )
 
 
-def groups(losses: list[float]) -> list[tuple[str, list[str | int]]]:
+def groups(losses: Sequence[float]) -> list[tuple[str, list[str | int]]]:
     values = np.array(losses)[:, None]
     grouped = group_ranks("slow_host", values[:, 0] > 1, values, COORDINATES, LOCATIONS)
     return [(group.level, group.names) for group in grouped]
