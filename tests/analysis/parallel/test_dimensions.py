@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.examples import examples
 from tests.helpers.meshes import collective, job, members
-from tests.helpers.traces import Event, kernel, step, trace
+from tests.helpers.traces import Event, call, kernel, step, trace
 from torch_tb_profiler.analysis.parallel import dimensions
 from torch_tb_profiler.analysis.parallel.dimensions import group_dimensions
 from torch_tb_profiler.analysis.selection import SelectionError
@@ -125,7 +125,7 @@ Calls = dict[tuple[int, ...], list[tuple[str, int]]]
 """Operations and elements in groups of these ranks."""
 
 
-def calls_of(groups: Calls, world: int) -> dict[str, Trace]:
+def calls_of(groups: Calls, world: int, *more: Event) -> dict[str, Trace]:
     """A job whose groups, none of them named, have these calls of so many elements each."""
     traces = {}
     for rank in range(world):
@@ -135,11 +135,39 @@ def calls_of(groups: Calls, world: int) -> dict[str, Trace]:
             if rank in ranks
             for at, (name, elements) in enumerate(calls)
         ]
-        traces[f"rank{rank}"] = of_rank(rank, world, *events)
+        traces[f"rank{rank}"] = of_rank(rank, world, *events, *more)
     return traces
 
 
 GATHER, SCATTER = ("_allgather_base", 512), ("_reduce_scatter_base", 2048)
+
+
+def test_sizes_that_vary_within_a_step_are_of_experts_however_many_ranks_repeat_them() -> None:
+    """A capacity rounds tokens up, so that the sizes of all ranks together are few."""
+    pairs: Calls = {
+        (rank, rank + 1): [("alltoallv", 64 * (1 + at % 5)) for at in range(40)]
+        for rank in range(0, 32, 2)
+    }
+    assert set(group_dimensions(calls_of(pairs, 32))["dimension"]) == {"expert"}
+    sequences: Calls = {
+        ranks: [("alltoallv", 64 * (1 + at % 3)) for at in range(40)] for ranks in pairs
+    }
+    assert set(group_dimensions(calls_of(sequences, 32))["dimension"]) == {None}
+
+
+def test_equal_all_to_alls_are_of_experts_where_kernels_of_experts_run() -> None:
+    exchange = [("alltoallv", 100)] * 4
+    launched = call("cudaLaunchKernel", 490, 5, corr=9)
+    grouped = kernel("sm90_fp8_m_grouped_gemm_contiguous", 500, 50, corr=9)
+
+    def dimensions_of(groups: Calls) -> set[str | None]:
+        return set(group_dimensions(calls_of(groups, 4, launched, grouped))["dimension"])
+
+    neighbours: Calls = {(0, 1): exchange, (2, 3): exchange}
+    assert dimensions_of(neighbours) == {"expert"}
+    # Of two such families one is Ulysses', and nothing says which.
+    distant: Calls = {(0, 2): exchange, (1, 3): exchange}
+    assert dimensions_of(neighbours | distant) == {None}
 
 
 def test_gathers_of_neighbours_that_take_turns_with_scatters_are_sequence_parallel() -> None:

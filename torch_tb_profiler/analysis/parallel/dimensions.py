@@ -20,7 +20,7 @@ from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.analysis.communication.records import Records, records
 from torch_tb_profiler.analysis.parallel.groups import process_groups
 from torch_tb_profiler.analysis.parallel.layout import ParallelLayout, parse_layout
-from torch_tb_profiler.analysis.parallel.traffic import group_traffic
+from torch_tb_profiler.analysis.parallel.traffic import group_traffic, runs_expert_kernels
 from torch_tb_profiler.knowledge.parallel import Dimension, name_rule, parallel_file
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
@@ -116,7 +116,7 @@ def _dimensions(traces: Mapping[str, Trace], given: str | None) -> pl.DataFrame:
     if layout is not None:
         verdicts = [_given(group, layout, traffic.get(group["group_key"])) for group in groups]
     else:
-        verdicts = _recognized(groups, traffic, ranks)
+        verdicts = _recognized(groups, traffic, ranks, runs_expert_kernels(traces))
     if None in traffic:
         groups.append(dict.fromkeys(("group_key", "group", "size", "ranks")))
         verdicts.append(_of_unnamed(layout))
@@ -174,6 +174,7 @@ def _recognized(
     groups: Sequence[Mapping[str, Any]],
     traffic: Mapping[str | None, Mapping[str, Any]],
     job_ranks: int | None,
+    runs_experts: bool,
 ) -> list[_Verdict]:
     """The verdicts from names, then from what calls and members of a family say together: groups of
     one size and stride with the same kind of calls."""
@@ -203,6 +204,11 @@ def _recognized(
         rows = [row for number in numbers if (row := calls[number])]
         verdicts |= dict.fromkeys(numbers, _by_traffic(rows, size, stride, is_divided))
     verdicts |= _one_tensor_family(list(families.values()), verdicts, calls)
+    open_families = [
+        each for each in families.values() if verdicts[each[0]].reason == EQUAL_ALL_TO_ALL
+    ]
+    if runs_experts and len(open_families) == 1:
+        verdicts |= dict.fromkeys(open_families[0], _Verdict("expert", "traffic", axis="yes"))
     others = {verdict.dimension for verdict in verdicts.values() if _divides(verdict)}
     for number in whole:
         verdicts[number] = _of_whole(calls[number], largest, job_ranks, others)
@@ -340,7 +346,7 @@ def _by_traffic(
     if total["expert_kernels"]:
         return _Verdict("expert", "traffic", axis="yes")
     if total["all_to_all"] and share["all_to_all"] >= limits.peer_to_peer_pct / 2:
-        if total["all_to_all_sizes"] >= max(4 * len(rows), total["all_to_all"] / 8):
+        if total["all_to_all_sizes"] >= max(4 * total["all_to_all_steps"], total["all_to_all"] / 8):
             return _Verdict("expert", "traffic", axis="yes")
         return _Verdict(None, None, reason=EQUAL_ALL_TO_ALL)
     shares_node = stride == 1 and size is not None and size <= limits.tensor_size

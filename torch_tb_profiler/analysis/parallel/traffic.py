@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.records import EXCHANGE, PAIRWISE, records
+from torch_tb_profiler.analysis.kernels.step_work import EXPERT, step_work
 from torch_tb_profiler.analysis.parallel.groups import unnamed_group
 from torch_tb_profiler.trace.model import Trace
 
@@ -24,7 +25,8 @@ TRAFFIC = pl.Schema(
         "all_reduces_per_step": pl.Float64(),  # of one rank
         "same_size": pl.Int64(),  # all-reduces of the commonest size
         "sized_all_reduces": pl.Int64(),
-        "all_to_all_sizes": pl.Int64(),  # different sizes of all-to-alls
+        "all_to_all_steps": pl.Int64(),  # steps of ranks with all-to-alls
+        "all_to_all_sizes": pl.Int64(),  # different sizes in each of them, added up
         "gathered_bytes": pl.List(pl.Int64()),  # different inputs of all-gathers
         "reduced_bytes": pl.List(pl.Int64()),  # and of all-reduces
         "largest_bytes": pl.Int64(),  # input of a call; null where none is known
@@ -51,6 +53,7 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
     )
     kind = pl.col("collective")
     reduces, scatters = kind == "all_reduce", kind == "reduce_scatter"
+    exchanges = kind == "all_to_all"
     size = pl.col("input_bytes")
     rows = (
         calls.filter(kind.is_not_null() & ~kind.is_in(["barrier", "init", "wait"]))
@@ -58,7 +61,7 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
         .agg(
             pl.len().alias("calls"),
             kind.is_in([*PAIRWISE, EXCHANGE]).sum().alias("peer_to_peer"),
-            (kind == "all_to_all").sum().alias("all_to_all"),
+            exchanges.sum().alias("all_to_all"),
             kind.is_in(["dispatch", "combine"]).sum().alias("expert_kernels"),
             reduces.sum().alias("all_reduce"),
             (kind == "all_gather").sum().alias("all_gather"),
@@ -68,7 +71,11 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
             ),
             size.filter(reduces).drop_nulls().unique_counts().max().alias("same_size"),
             size.filter(reduces).count().alias("sized_all_reduces"),
-            size.filter(kind == "all_to_all").n_unique().alias("all_to_all_sizes"),
+            pl.struct("worker", "step").filter(exchanges).n_unique().alias("all_to_all_steps"),
+            pl.struct("worker", "step", size)
+            .filter(exchanges)
+            .n_unique()
+            .alias("all_to_all_sizes"),
             size.filter(kind == "all_gather").drop_nulls().unique().sort().alias("gathered_bytes"),
             size.filter(reduces).drop_nulls().unique().sort().alias("reduced_bytes"),
             size.max().alias("largest_bytes"),
@@ -82,6 +89,12 @@ def group_traffic(traces: Mapping[str, Trace]) -> pl.DataFrame:
         _runs(calls), on="group_key", how="left", nulls_equal=True, maintain_order="left"
     )
     return rows.select(pl.col(key).cast(dtype) for key, dtype in TRAFFIC.items())
+
+
+def runs_expert_kernels(traces: Mapping[str, Trace]) -> bool:
+    """Whether any rank runs kernels that compute with experts."""
+    limits = [step_work(trace)["limit"] for trace in traces.values()]
+    return bool(limits) and bool((pl.concat(limits) == EXPERT).any())
 
 
 def _runs(calls: pl.DataFrame) -> pl.DataFrame:

@@ -51,13 +51,13 @@ from torch_tb_profiler.analysis.kernels.durations import (
     clocks,
     kernel_durations,
 )
+from torch_tb_profiler.analysis.kernels.step_work import STEP_WORK, step_work
 from torch_tb_profiler.analysis.parallel.passes import PASSES, microbatch_passes
 from torch_tb_profiler.analysis.ranks.device_use import DEVICE_USE, device_use
 from torch_tb_profiler.analysis.ranks.locations import LOCATION, rank_location
 from torch_tb_profiler.analysis.ranks.phases import RANK_PHASES, rank_phases
 from torch_tb_profiler.analysis.ranks.rank_steps import RANK_STEPS, rank_steps
 from torch_tb_profiler.analysis.ranks.segments import SEGMENTS, segments
-from torch_tb_profiler.analysis.ranks.step_work import STEP_WORK, step_work
 from torch_tb_profiler.analysis.recording.kernel_kinds import (
     KernelKinds,
     RecognizedBy,
