@@ -10,7 +10,7 @@ import { useParams } from "../state/urlStore";
 import { recordingTitle } from "../timeline/secondRecording";
 import { formatLevels, parseLevels } from "../timeline/levels";
 import { parseStack } from "../timeline/link";
-import { MAX_STACKED, stackOf } from "../timeline/stack";
+import { stackOf } from "../timeline/stack";
 import { useBands } from "../timeline/useBands";
 import { useSecondRecording } from "../timeline/useSecondRecording";
 import { useStackedWorkers } from "../timeline/useStackedWorkers";
@@ -34,7 +34,7 @@ export function TimelinePage({ info, target }: PageProps) {
   const { worker, span } = target;
   const otherWorkers = target.run.workers.filter(({ name, spans }) => name !== worker.name && spans.some((each) => each.name === span.name)).map(({ name }) => name);
   const stackedNames = parseStack(params["stack"]);
-  const names = otherWorkers.filter((name) => stackedNames.has(name)).slice(0, MAX_STACKED - 1);
+  const names = otherWorkers.filter((name) => stackedNames.has(name));
   const stacked = useStackedWorkers(trace, tracks === null ? [] : names);
   const bandText = params["ranks"] ?? "";
   const banded = useBands(trace, tracks === null ? "" : bandText);
@@ -42,9 +42,9 @@ export function TimelinePage({ info, target }: PageProps) {
   const label = second === null || second.others.length === 0 ? worker.name : recordingTitle({ run: target.run.name, worker: worker.name });
   const stack = useMemo(
     () =>
-      tracks === null || stacked === null || second === null || banded === null
+      tracks === null || stacked.workers === null || second === null || banded === null
         ? null
-        : stackOf({ worker: label, query: trace, tracks, offsetNs: 0, collectives: 0 }, [...stacked.others, ...second.others], banded.bands),
+        : stackOf({ worker: label, query: trace, tracks, offsetNs: 0, collectives: 0 }, [...stacked.workers.others, ...second.others], banded.bands),
     [label, trace, tracks, stacked, second, banded],
   );
 
@@ -52,11 +52,11 @@ export function TimelinePage({ info, target }: PageProps) {
   if (answer.state === "failed" && isIterationsByFailure(answer.failure)) return <IterationsByFailure target={target} failure={answer.failure} />;
   if (answer.state === "failed") return <FailureCard title="The timeline cannot be shown" file={target.span.file} failure={answer.failure} />;
   if (tracks?.slices === 0 && tracks.tracks.length === 0) return <NoDataCard view={info} reason="The recording contains no events." />;
-  const waiting = <p className="soft">{tracks === null || (names.length === 0 && bandText === "") ? "Laying out the tracks …" : names.length === 0 ? "Aligning the clocks of the ranks …" : `Reading ${names.length} more workers …`}</p>;
+  const waiting = <p className="soft">{tracks === null || (names.length === 0 && bandText === "") ? "Laying out the tracks …" : names.length === 0 ? "Aligning the clocks of the ranks …" : `Reading ${names.length} more workers, ${stacked.settled} done …`}</p>;
   if (stack === null) return waiting;
   return (
     <Suspense fallback={waiting}>
-      <TimelineView key={`${traceText} ${names.join(" ")} ${params["below"] ?? ""} ${params["zeros"] ?? ""} ${bandText}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={[...(stacked?.problems ?? []), ...(banded?.problems ?? []), ...(second?.problems ?? [])]} />
+      <TimelineView key={`${traceText} ${names.join(" ")} ${params["below"] ?? ""} ${params["zeros"] ?? ""} ${bandText}`} stack={stack} target={target} otherWorkers={otherWorkers} problems={[...(stacked.workers?.problems ?? []), ...(banded?.problems ?? []), ...(second?.problems ?? [])]} />
     </Suspense>
   );
 }

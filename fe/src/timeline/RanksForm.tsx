@@ -9,6 +9,7 @@ import { formatNumber } from "../lib/format";
 import { visibleText } from "../lib/visibleText";
 import { selectionQuery } from "../state/selection";
 import { navigate, useParams } from "../state/urlStore";
+import { formatStack } from "./link";
 import { ALL_RANKS, chosenRanks, formatRanks, onePerNode } from "./rankChoice";
 import type { Recording } from "./secondRecording";
 
@@ -30,6 +31,11 @@ export function RanksForm({ own, onDone }: { readonly own: Recording; readonly o
     navigate({ ranks: ranks === "" ? null : ranks, on: null, slice: null, at: null, range: null, pin: null, order: null });
     onDone();
   };
+  const open = () => {
+    const names = chosen.map(({ worker }) => worker).filter((name) => name !== own.worker);
+    navigate({ stack: formatStack(names), on: null, slice: null, at: null, range: null, open: null, shut: null, pin: null, order: null });
+    onDone();
+  };
   const save = () => saveUrl(`${own.run}_${chosen.length}_ranks.json`, apiUrl("perfetto", { ...trace, ...selectionQuery(params), workers: text }));
   const isUsable = chosen.length > 0 && unknown.length === 0;
   return (
@@ -40,7 +46,7 @@ export function RanksForm({ own, onDone }: { readonly own: Recording; readonly o
         apply(text.trim());
       }}
     >
-      <strong>Ranks, a band each</strong>
+      <strong>Ranks, a band each or with all tracks</strong>
       <input className="field" placeholder="0-63, 70 or all" aria-label="Ranks" value={text} onChange={({ target }) => setText(target.value)} />
       <span className="tl-stack-buttons">
         <button type="button" className="button" onClick={() => setText(ALL_RANKS)}>
@@ -63,6 +69,9 @@ export function RanksForm({ own, onDone }: { readonly own: Recording; readonly o
       <span className="tl-stack-buttons">
         <button type="submit" className="button" disabled={!isUsable}>
           Show
+        </button>
+        <button type="button" className="button" disabled={!isUsable} title="Each is a recording that the server reads" onClick={open}>
+          With all tracks
         </button>
         <button type="button" className="button" disabled={shown === ""} onClick={() => apply("")}>
           Hide

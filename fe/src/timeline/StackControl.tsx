@@ -6,7 +6,6 @@ import { Popover } from "../ui/Popover";
 import type { Recording } from "./secondRecording";
 import { SecondRecordingControl } from "./SecondRecordingControl";
 import { formatStack } from "./link";
-import { MAX_STACKED } from "./stack";
 import { RanksForm } from "./RanksForm";
 import { useRecordings } from "./useRecordings";
 
@@ -41,7 +40,6 @@ const FILTER_FROM = 12;
 function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDone: () => void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(stacked));
   const [filter, setFilter] = useState("");
-  const isFull = chosen.size + 1 >= MAX_STACKED;
   const toggle = (name: string, isOn: boolean) => {
     const next = new Set(chosen);
     if (isOn) next.add(name);
@@ -71,17 +69,17 @@ function StackForm({ worker, others, stacked, onDone }: Props & { readonly onDon
           .filter((name) => name.toLowerCase().includes(filter.toLowerCase()))
           .map((name) => (
             <label key={name}>
-              <input type="checkbox" checked={chosen.has(name)} disabled={isFull && !chosen.has(name)} onChange={({ target }) => toggle(name, target.checked)} /> {name}
+              <input type="checkbox" checked={chosen.has(name)} onChange={({ target }) => toggle(name, target.checked)} /> {name}
             </label>
           ))}
       </div>
-      <small className="soft">With all tracks: at most {MAX_STACKED}, aligned on the ends of their collectives.</small>
+      <small className="soft">With all tracks, aligned on the ends of their collectives. Each is a recording that the server reads.</small>
       <span className="tl-stack-buttons">
         <button type="submit" className="button">
           Show
         </button>
-        <button type="button" className="button" onClick={() => setChosen(new Set(others.slice(0, MAX_STACKED - 1)))}>
-          {others.length < MAX_STACKED ? "All" : `First ${MAX_STACKED}`}
+        <button type="button" className="button" onClick={() => setChosen(new Set(others))}>
+          All
         </button>
         <button type="button" className="button" disabled={stacked.length === 0} onClick={() => apply([])}>
           Only {worker}

@@ -73,6 +73,13 @@ export function TimelineView({ stack, target, otherWorkers, problems }: Props) {
     stage?.update({ layout, mode, names, matches: find.matches, hits: find.hits, path: path.pieces, selected: followed.slice, flows: followed.arrows, range, over, selection, iterations, notes });
   }, [stage, layout, mode, names, find.matches, find.hits, path.pieces, followed.slice, followed.arrows, range, over, selection, iterations, notes]);
   useTheming(stage);
+  const { on } = useParams() as Record<string, string | undefined>;
+  useEffect(() => {
+    if (stage === null || on === undefined || sliceId !== null) return;
+    const group = layout.rows.find((row) => row.kind === "group" && row.group.title === on);
+    if (group !== undefined) stage.scrollTo(group.topPx - stage.stickyPx);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- once, as the page opens: a fold moves nothing
+  }, [stage]);
   const selected = useMemo(() => hullOf(selection), [selection]);
   useAddressedViewport(stage, state.at, state.range ?? (state.isSelecting ? undefined : selected));
   useGestures(stage, {

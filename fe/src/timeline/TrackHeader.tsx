@@ -50,8 +50,8 @@ export const TrackHeader = memo(function TrackHeader({ row, isCurrent, arranging
   return (
     <div className={`tl-head${pinned ? " tl-pinned" : ""}`} style={{ top: row.topPx, height: row.heightPx }} data-row={track.key} data-track={track.key}>
       {band !== null ? (
-        <button type="button" className="tl-fold" tabIndex={tabIndex} title={`${band}\nShow its tracks above`} onClick={() => arranging.onOpenRank(band)}>
-          <Arrow open={false} />
+        <button type="button" className="tl-fold" tabIndex={tabIndex} aria-expanded={arranging.openRanks.has(band)} title={`${band}\n${arranging.openRanks.has(band) ? "Close its tracks" : "Show its tracks above"}`} onClick={() => arranging.onRank(band)}>
+          <Arrow open={arranging.openRanks.has(band)} />
           {text}
         </button>
       ) : canFold(track) ? (

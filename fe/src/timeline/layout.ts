@@ -107,10 +107,16 @@ export function layOut(groups: readonly TrackGroup[], tracks: readonly TimelineT
   }
   const isShown = ({ key, group, title, subtitle }: TimelineTrackPayload) =>
     !pinned.includes(key) && (filter === "" || namesMatch(filter, [homeOf.get(group) ?? null, title, subtitle]));
+  const membersOf = new Map<string, typeof listedTracks>();
+  for (const listed of listedTracks.filter(({ track }) => isShown(track))) {
+    const members = membersOf.get(listed.track.group);
+    if (members === undefined) membersOf.set(listed.track.group, [listed]);
+    else members.push(listed);
+  }
   // What a filter leaves is there to be seen, also where its group was folded.
   const within = filter === "" ? folding : { base: "all" as const, opened: folding.opened, closed: folding.closed };
   for (const group of groupsInOrder(groups, order)) {
-    const members = listedTracks.filter(({ track }) => track.group === group.key && isShown(track));
+    const members = membersOf.get(group.key) ?? [];
     if (members.length === 0 || (group.parent !== undefined && !isOpen(groupKey({ key: group.parent }), true, within))) continue;
     // The steps have no name above them that would open them again.
     const open = group.kind === "trace" || isOpen(groupKey(group), group.collapsed !== true, within);

@@ -119,7 +119,8 @@ export function asSelection({ startNs, endNs }: TimeRange, originUs: number): Pa
   return { start_us: (originUs + startNs / 1000).toFixed(3), end_us: (originUs + endNs / 1000).toFixed(3) };
 }
 
-const MAX_WORKERS = 100;
+/** The address is the only limit: tracks and tiles are fetched as they come on screen. */
+const MAX_WORKERS = 2000;
 
 /** Workers that are stacked below the one the page is about. */
 export function parseStack(text: string | undefined): ReadonlySet<string> {

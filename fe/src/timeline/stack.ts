@@ -68,9 +68,6 @@ export interface Stack {
   readonly originUs: number;
 }
 
-/** Workers with all their tracks: each is a trace that the server opens. Bands may be any number. */
-export const MAX_STACKED = 8;
-
 /** The tracks that ranks are compared by; operators only where there is no device. */
 const DEVICE_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "merged", "device_stream"]);
 const HOST_KINDS: ReadonlySet<TimelineTrackKind> = new Set(["steps", "operators"]);

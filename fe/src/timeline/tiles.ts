@@ -13,8 +13,10 @@ export interface StackTilesEvents {
   readonly onChange: () => void;
 }
 
-/** Bands of so many workers keep their tiles; of others they are fetched again when they come on screen. */
-const MAX_LOADED_BANDS = 200;
+/** Tiles of so many workers are retained; those of others are fetched again when they come on screen. */
+export const MAX_LOADED_BANDS = 200;
+/** The same of workers with all tracks, besides the first. */
+export const MAX_LOADED_WORKERS = 8;
 
 export class StackTiles {
   private readonly parts: readonly StackPart[];
@@ -22,8 +24,9 @@ export class StackTiles {
   /** By number of the track on screen. */
   private readonly loaderOf: readonly TileLoader[];
   private readonly bandLoaders: ReadonlySet<TileLoader>;
-  /** The loaders of bands that hold tiles, those on screen last. */
-  private readonly loaded = new Set<TileLoader>();
+  /** The loaders that hold tiles and may be cleared, those on screen last. */
+  private readonly loadedBands = new Set<TileLoader>();
+  private readonly loadedWorkers = new Set<TileLoader>();
 
   constructor(stack: Stack, events: StackTilesEvents) {
     this.parts = [...stack.parts, ...stack.bands];
@@ -60,22 +63,16 @@ export class StackTiles {
       else known.push(lane);
     }
     for (const [loader, loaderLanes] of lanesOf) {
-      if (this.bandLoaders.has(loader)) {
-        this.loaded.delete(loader);
-        this.loaded.add(loader);
+      // The strip above the tracks always shows the steps of the first worker.
+      if (loader !== this.loaders[0]) {
+        const loaded = this.bandLoaders.has(loader) ? this.loadedBands : this.loadedWorkers;
+        loaded.delete(loader);
+        loaded.add(loader);
       }
       loader.requestMissing(viewport, widthPx, loaderLanes, resting);
     }
-    this.releaseOldest(lanesOf);
-  }
-
-  /** Drops the tiles of the bands that were off screen for the longest time. */
-  private releaseOldest(onScreen: ReadonlyMap<TileLoader, unknown>): void {
-    for (const loader of this.loaded) {
-      if (this.loaded.size <= MAX_LOADED_BANDS || onScreen.has(loader)) return;
-      this.loaded.delete(loader);
-      loader.clear();
-    }
+    releaseOldest(this.loadedBands, MAX_LOADED_BANDS, lanesOf);
+    releaseOldest(this.loadedWorkers, MAX_LOADED_WORKERS, lanesOf);
   }
 
   close(): void {
@@ -83,9 +80,18 @@ export class StackTiles {
   }
 }
 
+/** Drops the tiles of what was off screen for the longest time. */
+function releaseOldest(loaded: Set<TileLoader>, limit: number, onScreen: ReadonlyMap<TileLoader, unknown>): void {
+  for (const loader of loaded) {
+    if (loaded.size <= limit || onScreen.has(loader)) return;
+    loaded.delete(loader);
+    loader.clear();
+  }
+}
+
 /** Steps that are off screen, of the first worker and of those with something on screen. */
 export function unseenSteps(stack: Stack, layout: Layout, lanes: readonly LaneRange[]): LaneRange[] {
-  const seen = new Set([stack.parts[0], ...lanes.map(({ row }) => partOf(stack, row.track.key))]);
-  const steps = layout.tracks.filter(({ track }) => track.kind === "steps" && seen.has(partOf(stack, track.key)));
+  const seen = [...new Set([stack.parts[0], ...lanes.map(({ row }) => partOf(stack, row.track.key))])];
+  const steps = layout.tracks.filter(({ track }) => track.kind === "steps" && seen.some(({ prefix }) => track.key.startsWith(prefix)));
   return steps.filter((row) => !lanes.some((lane) => lane.row === row)).map((row) => ({ row, firstLane: 0, lastLane: 0 }));
 }

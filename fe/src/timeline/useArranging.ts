@@ -6,7 +6,7 @@ import { listWith, MAX_PINNED, orderWith, togglePin, type Arrangement } from "./
 import { fold, groupKey, type Folding, type Layout, type Row } from "./layout";
 import { navigate } from "../state/urlStore";
 import { arrangementPatch, foldingPatch, formatStack } from "./link";
-import { MAX_STACKED, type Stack } from "./stack";
+import type { Stack } from "./stack";
 import { writeAddress } from "./visit";
 
 export interface Arranging {
@@ -19,8 +19,10 @@ export interface Arranging {
   /** Moves a row up or down by one. */
   readonly onStep: (row: Row, direction: 1 | -1) => void;
   readonly onFilter: (text: string) => void;
-  /** Draws the tracks of a worker that has a band. */
-  readonly onOpenRank: (worker: string) => void;
+  /** Workers whose tracks are on screen. */
+  readonly openRanks: ReadonlySet<string>;
+  /** Opens the tracks of a worker that has a band, or closes them. */
+  readonly onRank: (worker: string) => void;
 }
 
 export function rowKey(row: Row): string {
@@ -40,6 +42,7 @@ export function areSiblings(one: Row, other: Row): boolean {
 export function useArranging(stack: Stack, layout: Layout, folding: Folding, arrangement: Arrangement): Arranging {
   return useMemo(() => {
     const apply = (change: Partial<Arrangement>) => writeAddress(arrangementPatch({ ...arrangement, ...change }));
+    const openRanks = new Set(stack.parts.map((each) => each.worker));
     const onMove = (row: Row, target: Row, isAfter: boolean) => {
       if (!areSiblings(row, target)) return;
       const [key, at] = [rowKey(row), rowKey(target)];
@@ -71,11 +74,12 @@ export function useArranging(stack: Stack, layout: Layout, folding: Folding, arr
         else onMove(row, target, direction === 1);
       },
       onFilter: (filter) => apply({ filter }),
-      onOpenRank: (worker) => {
-        const open = stack.parts.map((each) => each.worker);
-        if (open.includes(worker)) announce(`The tracks of ${worker} are on screen.`);
-        else if (open.length >= MAX_STACKED) announce(`The tracks of ${MAX_STACKED} ranks are on screen: close one first.`);
-        else navigate({ stack: formatStack([...open.slice(1), worker]) });
+      openRanks,
+      onRank: (worker) => {
+        const others = [...openRanks].slice(1);
+        if (worker === stack.parts[0].worker) announce(`The tracks of ${worker} are on screen: the page is about it.`);
+        else if (openRanks.has(worker)) navigate({ stack: formatStack(others.filter((each) => each !== worker)), on: null, slice: null, over: null });
+        else navigate({ stack: formatStack([...others, worker]), on: worker, slice: null, over: null });
       },
     };
   }, [stack, layout, folding, arrangement]);

@@ -15,21 +15,30 @@ export interface StackedWorkers {
 
 const NO_WORKERS: StackedWorkers = { others: [], problems: [] };
 
+/** What became of the workers to be stacked. */
+interface StackedAnswer {
+  /** Null while something is still being read. */
+  readonly workers: StackedWorkers | null;
+  /** Of how many workers the tracks are known. */
+  readonly settled: number;
+}
+
 /**
  * @param trace The trace the page is about.
  * @param names The workers stacked below it.
- * @returns Null while something is still being read.
  */
-export function useStackedWorkers(trace: Query, names: readonly string[]): StackedWorkers | null {
+export function useStackedWorkers(trace: Query, names: readonly string[]): StackedAnswer {
   const isAlone = names.length === 0;
   const run = { ...trace, worker: null };
   const clocks = useAnswer<TimelineClocksAnswer>(isAlone ? null : "timeline/clocks", trace, run);
   const tracks = useAnswers<TimelineTracksAnswer>(names.map((worker) => ({ route: "timeline/tracks", query: { ...trace, worker } })), run);
   const key = names.join("\n");
   return useMemo(() => {
-    if (key === "") return NO_WORKERS;
-    const isSettled = [clocks, ...tracks].every(({ state }) => state === "ready" || state === "failed");
-    return isSettled ? stackedWorkers(trace, key.split("\n"), clocks, tracks) : null;
+    if (key === "") return { workers: NO_WORKERS, settled: 0 };
+    const isSettled = ({ state }: Resource<unknown>) => state === "ready" || state === "failed";
+    const settled = tracks.filter(isSettled).length;
+    const isComplete = settled === tracks.length && isSettled(clocks);
+    return { workers: isComplete ? stackedWorkers(trace, key.split("\n"), clocks, tracks) : null, settled };
   }, [trace, key, clocks, tracks]);
 }
 
