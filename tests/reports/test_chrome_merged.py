@@ -76,6 +76,20 @@ def test_links_of_two_ranks_never_meet(samples: Path) -> None:
     assert {len(pids) for pids in flows.values()} == {1}
 
 
+def test_counters_are_of_their_rank_and_its_device_number(samples: Path) -> None:
+    document, traces = merged(samples, "0-2")
+    numbers = {
+        pid: {event["args"]["device"] for event in events if "device" in event.get("args", {})}
+        for pid, events in slices_of(document).items()
+    }
+    counters: dict[int, set[int]] = defaultdict(set)
+    for event in document["traceEvents"]:
+        if event["ph"] == "C":
+            counters[event["pid"]].add(int(event["name"].removeprefix("GPU ").split()[0]))
+    assert counters == numbers
+    assert len(set.union(*counters.values())) == len(traces)
+
+
 def test_read_back_it_holds_the_work_and_the_launches_of_every_rank(
     samples: Path, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ residue are 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.algebra.intervals import WeightProfile, total_wi
 from torch_tb_profiler.analysis.idle.utilization import GpuProfile, gpu_profiles
 from torch_tb_profiler.analysis.kernels.copy_rates import copy_rates
 from torch_tb_profiler.analysis.kernels.launches.streams import busiest_queues
-from torch_tb_profiler.reports.chrome_tracks import Event
+from torch_tb_profiler.reports.chrome_tracks import ChromeTracks, Event
 from torch_tb_profiler.trace.columns import Float64, Int64
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -29,29 +29,30 @@ EDGES_AT_ONCE = 10_000
 
 
 def counter_events(
-    trace: Trace, process_of_device: Mapping[int, int | str], windows: tuple[Int64, Int64]
+    trace: Trace, tracks: ChromeTracks, windows: tuple[Int64, Int64]
 ) -> Iterator[Event]:
     """The counters of every device that ran work, within each window.
 
     Args:
         trace: The trace.
-        process_of_device: Where viewers show each device.
+        tracks: Where viewers show each device, and under which number.
         windows: Starts and ends, sorted and disjoint.
     """
     spans = list(zip(*(edges.tolist() for edges in windows), strict=True))
     for device, profile in gpu_profiles(trace).items():
-        pid = process_of_device.get(device, device)
+        pid, number = tracks.process_of(device), tracks.number_of(device)
         for start_ns, end_ns in spans:
             edges, busy = utilization_buckets(profile, start_ns, end_ns)
-            name = f"GPU {device} Utilization"
+            name = f"GPU {number} Utilization"
             identity: Event = {"name": name, "pid": pid}
             yield from _percentage(identity, "GPU Utilization", edges, busy)
             if profile.filled is not None:
                 edges, filled = levels_within(profile.filled, start_ns, end_ns)
-                identity = {"name": f"GPU {device} Est. SM Efficiency", "pid": pid}
+                identity = {"name": f"GPU {number} Est. SM Efficiency", "pid": pid}
                 yield from _percentage(identity, "Est. SM Efficiency", edges, filled)
     for device, name, series, curve in _levels(trace):
-        identity = {"name": f"GPU {device} {name}", "pid": process_of_device.get(device, device)}
+        title = f"GPU {tracks.number_of(device)} {name}"
+        identity = {"name": title, "pid": tracks.process_of(device)}
         for start_ns, end_ns in spans:
             yield from _counter(identity, series, *levels_within(curve, start_ns, end_ns))
 

@@ -78,13 +78,25 @@ class _Numbers:
 class _RankTracks(ChromeTracks):
     """All tracks of a trace as threads of one process."""
 
-    def __init__(self, trace: Trace, pid: int, rank: MergedRank, first_thread: int) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        pid: int,
+        rank: MergedRank,
+        first_thread: int,
+        device_numbers: Mapping[int, int],
+    ) -> None:
         super().__init__(trace)
-        self._pid, self._rank = pid, rank
+        self._pid, self._rank, self._device_numbers = pid, rank, device_numbers
         self.ids: dict[int, ProcessAndThread] = {
             row["track"]: (pid, first_thread + order) for order, row in enumerate(self._rows)
         }
-        self.process_of_device = dict.fromkeys(self.process_of_device, pid)
+
+    def process_of(self, device: int) -> int | str:  # noqa: ARG002 - all are of the rank
+        return self._pid
+
+    def number_of(self, device: int) -> int:
+        return self._device_numbers.get(device, device)
 
     def declarations(self) -> Iterator[Event]:
         """Name and order of the process and its threads."""
@@ -99,7 +111,7 @@ class _RankTracks(ChromeTracks):
             pid, tid = self.ids[row["track"]]
             thread = row["thread_name"] or f"thread {row['tid']}"
             if row["is_device"] and row["device"] is not None:
-                thread = f"GPU {row['device']} {thread}"
+                thread = f"GPU {self.number_of(row['device'])} {thread}"
             names = {
                 "thread_name": {"name": thread},
                 "thread_sort_index": {"sort_index": order},
@@ -128,8 +140,8 @@ def _events(merge: Merge, origin_ns: int, devices: list[dict[str, Any]]) -> Iter
     numbers = _Numbers()
     for pid, rank in enumerate(merge.ranks, 1):
         trace = merge.open_trace(rank.worker)
-        tracks = _RankTracks(trace, pid, rank, numbers.thread)
         device_numbers = numbers.devices(trace)
+        tracks = _RankTracks(trace, pid, rank, numbers.thread, device_numbers)
         try:
             windows = selected_windows(trace, _on_clock(merge.selection, rank))
         except SelectionError:

@@ -99,7 +99,7 @@ def trace_events(
         slice_events(trace, tracks, np.flatnonzero(inside)),
         _flow_events(trace, tracks, inside),
         _memory_events(trace, tracks, windows),
-        counter_events(trace, tracks.process_of_device, windows),
+        counter_events(trace, tracks, windows),
     )
 
 

@@ -30,6 +30,14 @@ class ChromeTracks:
             if row["is_device"] and row["device"] is not None
         }
 
+    def process_of(self, device: int) -> int | str:
+        """The process in which a device is shown."""
+        return self.process_of_device.get(device, device)
+
+    def number_of(self, device: int) -> int:
+        """The number of a device in the file."""
+        return device
+
     def declarations(self) -> Iterator[Event]:
         """Names and order of all processes and threads."""
         for order, row in enumerate(self._rows):
