@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.analysis.kernels.test_durations import counted
 from tests.detectors.scenes import ELEMENTWISE, TENSOR_CORE_GEMM, context, device, finding
 from tests.helpers.traces import Event, kernel, step, trace
-from torch_tb_profiler.detectors.slow_device import detect_across_workers
+from torch_tb_profiler.detectors.slow_device import _medians_of_others, detect_across_workers
 from torch_tb_profiler.evidence.context import Context
 
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
@@ -88,3 +89,12 @@ def test_clocks_are_quoted_where_all_workers_recorded_them() -> None:
     assert "Its SM clock was 1,200 MHz, that of the others 1,980 MHz." in text
     text = finding(detect_across_workers({**workers, "slow": with_clocks["slow"]})).text
     assert "MHz" not in text
+
+
+def test_each_worker_is_compared_with_the_others() -> None:
+    """Of many workers too, and of equal medians."""
+    chance = np.random.default_rng(3)
+    for count in (3, 4, 9, 10):
+        values = chance.integers(1, 6, (20, count)).astype(np.float64)
+        others = [np.median(np.delete(values, row, axis=1), axis=1) for row in range(count)]
+        assert (_medians_of_others(values) == np.stack(others, axis=1)).all()

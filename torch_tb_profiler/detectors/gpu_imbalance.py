@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, union_all
 from torch_tb_profiler.analysis.parallel.coordinates import rank_coordinates
 from torch_tb_profiler.evidence.context import Context
-from torch_tb_profiler.evidence.exposure import MOSTLY, exposure
+from torch_tb_profiler.evidence.exposure import MOSTLY
 from torch_tb_profiler.evidence.finding import Finding, Spot
 from torch_tb_profiler.evidence.gpu_balance import (
     GPUS,
@@ -19,6 +19,7 @@ from torch_tb_profiler.evidence.gpu_balance import (
     gpu_table,
     lead_pct,
 )
+from torch_tb_profiler.evidence.worker_means import exposed_means
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.collectives import ALL_STEPS
@@ -72,9 +73,10 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         return None
     architectures = {context.architecture_name for context in contexts.values()}
     busiest = str(finding.values["busiest"]).rpartition(" GPU ")[0]
-    exposed = [exposure(each) for name, each in whole.items() if name != busiest]
-    waits_us = sum(each.exposed_ns for each in exposed) / max(len(exposed), 1) / NS_PER_US
-    pipeline = any(each.peer_to_peer_ns > MOSTLY * each.exposed_ns for each in exposed)
+    others = [each for name, each in whole.items() if name != busiest]
+    exposed_ns, peer_to_peer_ns = exposed_means(others)
+    waits_us = sum(exposed_ns.tolist()) / max(len(others), 1) / NS_PER_US
+    pipeline = bool((peer_to_peer_ns > MOSTLY * exposed_ns).any())
     gain_us = None if pipeline else min(finding.gain_us or 0.0, waits_us) or None
     peers = _stage_peers(whole, busiest) if pipeline else []
     lead_of_peers = _lead_pct(busy, peers)

@@ -116,7 +116,7 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     shared = _shared_kernels(list(traces.values()), least, off)
     if shared is None:
         return None
-    pace = max((_pace(shared, worker) for worker in range(len(whole))), key=RelativePace.lead_pct)
+    pace = _slowest(shared)
     if pace.lead_pct() <= known.threshold:
         return None
     if pace.consistent_pct < known.parameters["min_consistent_pct"]:
@@ -148,9 +148,26 @@ def _are_of_one_model(contexts: Mapping[str, Context]) -> bool:
     return len(models) == 1 and None not in models
 
 
-def _pace(shared: SharedKernels, worker: int) -> RelativePace:
-    others = np.median(np.delete(shared.median_ns, worker, axis=1), axis=1)
-    return RelativePace(worker, shared.median_ns[:, worker] / others, shared.total_ns[:, worker])
+def _slowest(shared: SharedKernels) -> RelativePace:
+    """The pace of the worker that takes longest in all, relative to the others."""
+    others = _medians_of_others(shared.median_ns)
+    slower, weight = shared.median_ns / others, shared.total_ns
+    whole = weight.sum(axis=0)
+    lead = np.where(whole > 0, (slower * weight).sum(axis=0) / np.maximum(whole, 1), 1.0)
+    worker = int(np.where(np.isnan(lead), -np.inf, lead).argmax())
+    return RelativePace(worker, slower[:, worker], weight[:, worker])
+
+
+def _medians_of_others(values: Float64) -> Float64:
+    """Per row and column the median of the row without that column; there are two or more."""
+    rank = values.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    ordered = np.sort(values, axis=1)
+    count = values.shape[1] - 1
+    halves = [(count - 1) // 2, count // 2]
+    # What lies behind a column in the order moves up by one where it is left out.
+    low, high = (np.take_along_axis(ordered, half + (rank <= half), axis=1) for half in halves)
+    medians: Float64 = (low + high) / 2
+    return medians
 
 
 def _variant(shared: SharedKernels, pace: RelativePace, threshold: float) -> str:

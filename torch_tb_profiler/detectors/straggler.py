@@ -14,6 +14,7 @@ from torch_tb_profiler.evidence.collective_waits import exposed_arrivals, latest
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.rank_cause import cause_of_worker
+from torch_tb_profiler.evidence.worker_means import means_per_step
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -75,14 +76,14 @@ def _in_steps(
     rows: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]
 ) -> pl.DataFrame:
     """The arrivals that start in the steps of their worker."""
-    parts = rows.partition_by("worker", as_dict=True)
+    rows = rows.sort("worker", maintain_order=True)
+    worker, start = rows["worker"].to_numpy(), rows["start_ns"].to_numpy()
+    edges = np.searchsorted(worker, np.arange(len(matching.workers) + 1)).tolist()
     inside = [
-        part.filter(
-            pl.Series(contexts[matching.workers[number]].inside(part["start_ns"].to_numpy()))
-        )
-        for (number,), part in parts.items()
+        contexts[name].inside(start[first:last])
+        for name, first, last in zip(matching.workers, edges, edges[1:], strict=False)
     ]
-    return pl.concat([rows.clear(), *inside])
+    return rows.filter(pl.Series(np.concatenate(inside)))
 
 
 def _worst(rows: pl.DataFrame, matching: Matching, traces: Mapping[str, Trace]) -> int | None:
@@ -117,8 +118,10 @@ def _workers_with_little_wait(rows: pl.DataFrame) -> list[int]:
 
 def _exposed_ns(waits: pl.DataFrame, matching: Matching, contexts: Mapping[str, Context]) -> float:
     """The time per step, summed over the waiting workers, in which the delays are exposed."""
-    exposed_ns = 0.0
-    for (number,), part in waits.partition_by("worker", as_dict=True).items():
-        context = contexts[matching.workers[number]]
-        exposed_ns += context.per_step_ns(exposed_arrivals(context.trace, part, "delay_ns"))
-    return exposed_ns
+    parts = waits.partition_by("worker", as_dict=True)
+    waiting = [contexts[matching.workers[number]] for (number,) in parts]
+    exposed = [
+        exposed_arrivals(context.trace, part, "delay_ns")
+        for context, part in zip(waiting, parts.values(), strict=True)
+    ]
+    return float(sum(means_per_step(waiting, exposed).tolist()))

@@ -19,6 +19,7 @@ from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposed_waits import exposed_waits
 from torch_tb_profiler.evidence.exposure import exposed_time
 from torch_tb_profiler.evidence.finding import Spot
+from torch_tb_profiler.evidence.worker_means import means_per_step
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.derived import per_split, per_trace
@@ -111,16 +112,14 @@ def mean_waits(
 ) -> MeanWaits:
     """The mean waits, from the arrivals of all workers."""
     parts = rows.partition_by("worker", as_dict=True)
-    exposed_ns = 0.0
-    by_worker: dict[str, float] = {}
-    for number, worker in enumerate(matching.workers):
-        context = contexts[worker]
-        exposed = exposed_time(context.trace)
-        exposed_ns += context.per_step_ns(exposed)
-        part = parts.get((number,))
-        if part is not None:
-            waits = exposed_arrivals(context.trace, part, "wait_ns")
-            by_worker[worker] = context.per_step_ns(waits)
+    ordered = [contexts[worker] for worker in matching.workers]
+    exposed = [exposed_time(context.trace) for context in ordered]
+    exposed_ns = sum(means_per_step(ordered, exposed).tolist())
+    waiting = [number for number in range(len(ordered)) if (number,) in parts]
+    waits = [exposed_arrivals(ordered[row].trace, parts[row,], "wait_ns") for row in waiting]
+    means = means_per_step([ordered[number] for number in waiting], waits)
+    names = [matching.workers[number] for number in waiting]
+    by_worker = dict(zip(names, means.tolist(), strict=True))
     count = len(matching.workers)
     step_ns = sum(context.step_ns for context in contexts.values())
     wait_ns = sum(by_worker.values())

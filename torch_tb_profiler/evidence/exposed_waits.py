@@ -42,29 +42,30 @@ def exposed_waits(
     last = _last_calls(end, exposed)
     used: dict[int, int] = {}
     saved = np.zeros(len(last), np.int64)
-    for row in np.flatnonzero(last >= 0).tolist():
-        call = int(last[row])
-        number = int(queue[call])
-        length = int(exposed.end_ns[row] - exposed.start_ns[row])
-        saved[row] = max(min(length, int(delay[call]) - used.get(number, 0)), 0)
-        used[number] = used.get(number, 0) + int(saved[row])
+    rows = np.flatnonzero(last >= 0)
+    lengths = (exposed.end_ns - exposed.start_ns)[rows].tolist()
+    for row, length, call in zip(rows.tolist(), lengths, last[rows].tolist(), strict=True):
+        number = queue[call]
+        earlier = used.get(number, 0)
+        saved[row] = less = max(min(length, delay[call] - earlier), 0)
+        used[number] = earlier + less
     some = saved > 0
     return Intervals(exposed.end_ns[some] - saved[some], exposed.end_ns[some])
 
 
 def _delays(
     queues: CallQueues, record: Int64, start: Int64, end: Int64, wait: Int64
-) -> tuple[Int64, Int64]:
+) -> tuple[list[int], list[int]]:
     """The queue that each call stands in (calls without a pause, in one stream), and by how much
     earlier it would have ended, had none of the queue waited; calls in order of their start."""
-    ready = queues.ready_ns[record]
-    queue, delay = np.arange(len(start)), wait.copy()
+    queue, delay = list(range(len(start))), wait.tolist()
+    starts, ends, ready = start.tolist(), end.tolist(), queues.ready_ns[record].tolist()
     before: dict[int, int] = {}
     for call, track in enumerate(queues.track[record].tolist()):
         previous = before.get(track, -1)
-        if previous >= 0 and start[call] - end[previous] <= QUEUED_NS:
+        if previous >= 0 and starts[call] - ends[previous] <= QUEUED_NS:
             queue[call] = queue[previous]
-            delay[call] += max(min(int(delay[previous]), int(start[call]) - int(ready[call])), 0)
+            delay[call] += max(min(delay[previous], starts[call] - ready[call]), 0)
         before[track] = call
     return queue, delay
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.tables import COMPUTE_US_PER_STEP, build_table
+from torch_tb_profiler.evidence.worker_means import gpu_times, means_per_step
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
@@ -30,11 +31,11 @@ def gpu_rows(spec: TableSpec, busy_ns: Iterable[tuple[str, float]]) -> Table:
 
 def busy_ns_of_workers(contexts: Mapping[str, Context]) -> dict[str, float]:
     """The compute time per step of each GPU of some workers, by ``"WORKER GPU N"``."""
-    return {
-        f"{worker} GPU {gpu}": context.per_step_ns(time)
-        for worker, context in contexts.items()
-        for gpu, time in context.compute_intervals.items()
-    }
+    gpus = gpu_times(contexts)
+    names = [f"{worker} GPU {gpu}" for worker, gpu, _ in gpus]
+    owners = [contexts[worker] for worker, _, _ in gpus]
+    busy_ns = means_per_step(owners, [time for _, _, time in gpus])
+    return dict(zip(names, busy_ns.tolist(), strict=True))
 
 
 def lead_pct(busy_ns: Mapping[str, float]) -> float | None:

@@ -86,7 +86,8 @@ class RankCauses(Struct, frozen=True, eq=False):
 
 class _LastCauses(Struct, eq=False):
     """The last result of :func:`rank_causes` with the matching it follows from, which is another
-    object as soon as a trace of the run is; one attribute, as several threads read and write it."""
+    object as soon as a trace of the run is, and with the topology, which is read for each request;
+    one attribute, as several threads read and write it."""
 
     result: tuple[Matching, RankTopology, RankCauses | None] | None = None
 
@@ -115,7 +116,7 @@ def rank_causes(
         return _rank_causes(traces, selection, given)
     first = next(iter(in_rank_order(traces).values()))
     matching, topology, last = match(traces), rank_topology(first), _last_causes(first)
-    if last.result is None or last.result[0] is not matching or last.result[1] is not topology:
+    if last.result is None or last.result[0] is not matching or last.result[1] != topology:
         last.result = (matching, topology, _rank_causes(traces, selection, None))
     return last.result[2]
 

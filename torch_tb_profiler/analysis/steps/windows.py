@@ -8,6 +8,7 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps, time_range
 from torch_tb_profiler.trace.columns import Bools, Int64
+from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
 
 
@@ -64,9 +65,21 @@ def step_windows(trace: Trace, selection: Selection) -> StepWindows:
     A step that lies outside the time range is none; one that it cuts counts with what is inside.
     Steps of several processes are joined (``docs/metrics.md#several-processes-in-one-file``).
 
+    The arrays are not to be written to.
+
     Raises:
         SelectionError: as :func:`selected_steps`.
     """
+    return _windows_of_whole(trace) if selection.is_everything else _windows(trace, selection)
+
+
+@per_split
+def _windows_of_whole(trace: Trace) -> StepWindows:
+    """What views of a run ask for each rank many times."""
+    return _windows(trace, Selection())
+
+
+def _windows(trace: Trace, selection: Selection) -> StepWindows:
     steps = trace.steps
     chosen = selected_steps(trace, selection)
     complete = steps["kept"].to_numpy()

@@ -12,7 +12,7 @@ from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.communication.records import records
-from torch_tb_profiler.analysis.steps.overlap import overlap_ns
+from torch_tb_profiler.analysis.steps.overlap import overlap_of_ranks_ns
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.model import Trace
@@ -53,10 +53,8 @@ def overlap_table(traces: Mapping[str, Trace], steps: WorkerSteps) -> Table:
     """The ``overlap`` table."""
     chosen = [worker for worker in traces if worker in steps.windows]
     windows = [steps.windows[worker] for worker in chosen]
-    parts = [
-        overlap_ns(traces[worker], window) for worker, window in zip(chosen, windows, strict=True)
-    ]
-    compute, both, communicate, total = np.concatenate(parts, axis=1)
+    parts = overlap_of_ranks_ns([traces[worker] for worker in chosen], windows)
+    compute, both, communicate, total = parts
     known = np.repeat(
         [_is_timed(traces[worker]) for worker in chosen], [len(w.names) for w in windows]
     )
