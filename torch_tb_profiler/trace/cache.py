@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.once import set_up
+from torch_tb_profiler.trace.info import ProcessGroup
 from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, TraceMeta, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SIDE_SCHEMAS, SideTable
 
 TRACE_SCHEMA_VERSION = 57
 """Increase with every change of the tables, of their meaning, or of how the builder fills them."""
+
+LARGE_GROUP = 64
+"""Members from which on equal process groups are one object: of smaller ones a job has many."""
 
 _MANIFEST = "trace.json"
 _STRINGS = "strings"
@@ -101,7 +107,23 @@ def meta_from(values: dict[str, Any]) -> TraceMeta:
     """
     if values.keys() != set(TraceMeta.__struct_fields__):
         raise TypeError("the metadata has other keys than were written")
-    return msgspec.convert(values, set_up(TraceMeta))
+    meta = msgspec.convert(values, set_up(TraceMeta))
+    job = meta.info.job
+    if job is None or job.groups is None:
+        return meta
+    groups = tuple(map(_shared, job.groups))
+    return replace(meta, info=replace(meta.info, job=replace(job, groups=groups)))
+
+
+def _shared(group: ProcessGroup) -> ProcessGroup:
+    """A large group as the object that other ranks of the job have too: each of thousands may
+    describe groups of all of them."""
+    return _shared_large(group) if len(group.ranks or ()) >= LARGE_GROUP else group
+
+
+@lru_cache(maxsize=256)
+def _shared_large(group: ProcessGroup) -> ProcessGroup:
+    return group
 
 
 def counts_from(values: dict[str, Any]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
 from torch_tb_profiler.loading.ingest.summaries import (
@@ -24,9 +25,11 @@ from torch_tb_profiler.loading.ingest.summaries import (
     summary_parts,
 )
 from torch_tb_profiler.loading.ingest.together import RUN_VERSION
-from torch_tb_profiler.trace.cache import BrokenCacheError
+from torch_tb_profiler.once import set_up
+from torch_tb_profiler.trace.cache import BrokenCacheError, meta_from
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.trace.info import ProcessGroup
+from torch_tb_profiler.trace.model import Trace, TraceMeta
 
 _FILE = "run.msgpack"
 _GROUPS = {
@@ -44,7 +47,8 @@ def save_run(summaries: Sequence[tuple[str, Trace]], folder: Path) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    parts = [summary_parts(trace, is_summary=True) for _, trace in summaries]
+    pool: dict[ProcessGroup, int] = {}
+    parts = [_with_numbered_groups(trace, pool) for _, trace in summaries]
     tables = [*FRAMES, *_GROUPS]
     rows: dict[str, list[int]] = {}
     for name in tables:
@@ -57,6 +61,7 @@ def save_run(summaries: Sequence[tuple[str, Trace]], folder: Path) -> None:
         "keys": [key for key, _ in summaries],
         "heads": [each.head for each in parts],
         "rows": rows,
+        "groups": list(pool),
     }
     (folder / _FILE).write_bytes(msgspec.msgpack.encode(run))
 
@@ -73,13 +78,40 @@ def load_run(folder: Path) -> tuple[dict[str, Trace], int]:
         if run["version"] != [RUN_VERSION, SUMMARY_VERSION]:
             raise BrokenCacheError(f"{folder} has versions {run['version']}")
         tables = {name: _read(folder, name, run) for name in (*FRAMES, *_GROUPS)}
-        traces = _traces(run["heads"], tables, run["rows"])
+        groups = msgspec.convert(run["groups"], set_up(list[ProcessGroup]))
+        metas = [_meta(head["meta"], groups) for head in run["heads"]]
+        traces = _traces(run["heads"], metas, tables, run["rows"])
         size_bytes = sum(int(table.estimated_size()) for table in tables.values())
         return dict(zip(run["keys"], traces, strict=True)), size_bytes
     except BrokenCacheError:
         raise
     except Exception as error:  # whatever is wrong with an entry, it can be created again
         raise BrokenCacheError(f"{folder} holds no complete run: {error}") from error
+
+
+def _with_numbered_groups(trace: Trace, pool: dict[ProcessGroup, int]) -> SummaryParts:
+    """The parts of a summary, with numbers in place of its process groups: each rank of thousands
+    may describe groups of all of them."""
+    parts = summary_parts(trace, is_summary=True)
+    job = trace.meta.info.job
+    if job is not None and job.groups is not None:
+        numbers = [pool.setdefault(group, len(pool)) for group in job.groups]
+        parts.head["meta"]["info"]["job"]["groups"] = numbers
+    return parts
+
+
+def _meta(values: dict[str, Any], groups: list[ProcessGroup]) -> TraceMeta:
+    """The metadata of a rank, whose groups are the objects that other ranks have too."""
+    job = values["info"]["job"]
+    numbers = None if job is None else job["groups"]
+    if numbers is None:
+        return meta_from(values)
+    job["groups"] = None
+    meta = meta_from(values)
+    known = meta.info.job
+    assert known is not None
+    own = replace(known, groups=tuple(groups[number] for number in numbers))
+    return replace(meta, info=replace(meta.info, job=own))
 
 
 def _table(name: str, parts: SummaryParts) -> pl.DataFrame:
@@ -98,13 +130,16 @@ def _read(folder: Path, name: str, run: dict[str, Any]) -> pl.DataFrame:
 
 
 def _traces(
-    heads: list[dict[str, Any]], tables: dict[str, pl.DataFrame], rows: dict[str, list[int]]
+    heads: list[dict[str, Any]],
+    metas: list[TraceMeta],
+    tables: dict[str, pl.DataFrame],
+    rows: dict[str, list[int]],
 ) -> list[Trace]:
     first = {name: np.cumsum([0, *counts]).tolist() for name, counts in rows.items()}
     arrays = {key: tables[name][key].to_numpy() for name, keys in _GROUPS.items() for key in keys}
     work = tables["work"].rename({f"work_{name}": name for name in WORK})
     traces = []
-    for rank, head in enumerate(heads):
+    for rank, (head, meta) in enumerate(zip(heads, metas, strict=True)):
         frames = {name: tables[name].slice(first[name][rank], rows[name][rank]) for name in FRAMES}
         own: dict[str, Int64] = {
             key: arrays[key][first[name][rank] : first[name][rank + 1]]
@@ -112,5 +147,5 @@ def _traces(
             for key in keys
         }
         its_work = work.slice(first["work"][rank], rows["work"][rank])
-        traces.append(small_trace(SummaryParts(head, frames, own), its_work))
+        traces.append(small_trace(SummaryParts(head, frames, own), meta, its_work))
     return traces

@@ -70,7 +70,7 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.flight_tables import FLIGHT_SCHEMAS
 from torch_tb_profiler.trace.info import TraceInfo
-from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, schema_of
+from torch_tb_profiler.trace.model import TABLE_NAMES, Trace, TraceMeta, schema_of
 from torch_tb_profiler.trace.quality import QualityReport
 from torch_tb_profiler.trace.side_tables import SideTable
 
@@ -198,18 +198,20 @@ def load_summary(folder: Path) -> Trace:
         arrays = {name: np.frombuffer(data, "<i8") for name, data in summary["arrays"].items()}
         if set(arrays) != ARRAYS:
             raise BrokenCacheError(f"{folder} has other arrays than were written")
-        return small_trace(SummaryParts(summary, frames, arrays))
+        meta = meta_from(summary["meta"])
+        return small_trace(SummaryParts(summary, frames, arrays), meta)
     except BrokenCacheError:
         raise
     except Exception as error:  # whatever is wrong with an entry, it can be created again
         raise BrokenCacheError(f"{folder} holds no complete summary: {error}") from error
 
 
-def small_trace(parts: SummaryParts, work: pl.DataFrame | None = None) -> Trace:
+def small_trace(parts: SummaryParts, meta: TraceMeta, work: pl.DataFrame | None = None) -> Trace:
     """The trace of a stored summary.
 
     Args:
         parts: As they were stored.
+        meta: The metadata that their head holds.
         work: The columns of its ``device_work``, where they are a table already.
 
     Raises:
@@ -219,7 +221,7 @@ def small_trace(parts: SummaryParts, work: pl.DataFrame | None = None) -> Trace:
     if work is None:
         work = pl.DataFrame({name: arrays[f"work_{name}"] for name in WORK})
     trace = Trace(
-        meta=meta_from(summary["meta"]),
+        meta=meta,
         strings=np.empty(0, np.object_),
         quality=QualityReport(counts=counts_from(summary["quality"])),
         steps=frames["steps"],

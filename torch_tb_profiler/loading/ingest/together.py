@@ -14,7 +14,7 @@ from torch_tb_profiler.trace.model import Trace
 FEWEST_RANKS = 256
 """Summaries from which on reading them together pays: of fewer each is there in a millisecond."""
 
-RUN_VERSION = 1
+RUN_VERSION = 2
 """Increase with every change of how summaries are stored together."""
 
 
