@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
+from torch_tb_profiler.analysis.communication.programs import programs
 from torch_tb_profiler.analysis.selection import Selection, SelectionError
 from torch_tb_profiler.evidence import (
     damage,
@@ -222,17 +223,29 @@ def _compare_workers(traces: Mapping[str, Trace], selection: Selection) -> tuple
         if _has_steps(context := Context(trace, selection))
     }
     recorded = _compare_recorded(traces, selection)
-    if len(contexts) < 2:
+    findings: dict[str, Finding] = {}
+    for part in programs({worker: traces[worker] for worker in contexts}).workers:
+        for finding in _of_program({worker: contexts[worker] for worker in part}):
+            known = findings.get(finding.code)
+            if known is None or (finding.gain_us or 0.0) > (known.gain_us or 0.0):
+                findings[finding.code] = finding
+    if not findings:
         return recorded
-    findings = _findings(
+    step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
+    first = next(iter(contexts.values()))
+    ranked = rank_findings([_in_terms_of(finding, first) for finding in findings.values()], step_ns)
+    return (*ranked, *recorded)
+
+
+def _of_program(contexts: Mapping[str, Context]) -> list[Finding]:
+    """The findings from comparing the workers of one program."""
+    if len(contexts) < 2:
+        return []
+    return _findings(
         codes_of_scope(WORKERS),
         WORKERS,
         lambda code: detector(code).detect_across_workers(contexts),
     )
-    step_ns = sum(context.step_ns for context in contexts.values()) / len(contexts)
-    first = next(iter(contexts.values()))
-    ranked = rank_findings([_in_terms_of(finding, first) for finding in findings], step_ns)
-    return (*ranked, *recorded)
 
 
 def _compare_recorded(traces: Mapping[str, Trace], selection: Selection) -> tuple[Note, ...]:

@@ -65,10 +65,10 @@ class Matching(Struct, frozen=True, eq=False):
 
 
 class _LastMatching(Struct, eq=False):
-    """The last result of :func:`match` with its input, in one attribute since several threads read
-    and write it."""
+    """The last two results of :func:`match` with their input, of a run and of its first program; in
+    one attribute since several threads read and write it."""
 
-    result: tuple[Mapping[str, Records], Matching] | None = None
+    results: tuple[tuple[Mapping[str, Records], Matching], ...] = ()
 
 
 @per_split
@@ -79,22 +79,21 @@ def _last_matching(_trace: Trace) -> _LastMatching:
 
 def match(traces: Mapping[str, Trace]) -> Matching:
     """Match the communication of the workers of one run and span, in the order of their ranks; the
-    last result is cached."""
+    last results are cached."""
     traces = in_rank_order(traces)
     parts = {worker: records(trace) for worker, trace in traces.items()}
     last = _last_matching(next(iter(traces.values())))
-    if last.result is not None:
-        cached, matching = last.result
+    for cached, matching in last.results:
         if list(cached) == list(parts) and all(cached[name] is parts[name] for name in parts):
             return matching
     matching = _match(traces, parts)
-    last.result = (parts, matching)
+    last.results = ((parts, matching), *last.results[:1])
     return matching
 
 
 def _match(traces: Mapping[str, Trace], parts: Mapping[str, Records]) -> Matching:
-    """The workers of each program of a job are matched among themselves."""
-    apart = programs(traces)
+    """The workers of each program are matched among themselves."""
+    apart = programs(traces).workers
     if len(apart) == 1:
         return _match_program(traces, parts)
     workers = list(parts)

@@ -58,7 +58,8 @@ def _loaded(groups: list[tuple[str, int | None]], traces: Mapping[str, Trace]) -
     counts: list[int | None] = []
     for key, size in groups:
         members = _members(key, size, described, world)
-        if is_known and members is not None:
+        # Else the rank of a worker with such calls is no name either.
+        if is_known and members is not None and members & present:
             counts.append(len(members & present))
         elif size is not None and size == world == len(ranks):
             counts.append(size)
@@ -73,8 +74,7 @@ def _members(
     """The ranks of a group, from its key, from headers or because it is the whole job; None where
     neither has them all."""
     name, _, text = key.rpartition("|")
-    listed = text.strip("[]").split(",")
-    known = frozenset(int(rank) for rank in listed if rank.strip().isdecimal())
+    known = listed_ranks(key)
     if known and CUT not in text:
         return known
     whole = [ranks for ranks in described.get(name, []) if known <= ranks]
@@ -83,6 +83,12 @@ def _members(
     if size is not None and size == world:
         return frozenset(range(size))
     return None
+
+
+def listed_ranks(key: str) -> frozenset[int]:
+    """The ranks that the key of a group lists, all or the first of them."""
+    listed = key.rpartition("|")[2].strip("[]").split(",")
+    return frozenset(int(rank) for rank in listed if rank.strip().isdecimal())
 
 
 def _described_groups(traces: Mapping[str, Trace]) -> dict[str, list[frozenset[int]]]:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.metadata import own_rank
+from torch_tb_profiler.analysis.communication.programs import programs
 from torch_tb_profiler.analysis.parallel.dimensions import group_dimensions, job_size
 from torch_tb_profiler.analysis.parallel.layout import DATA, EXPERT, parse_layout
 from torch_tb_profiler.analysis.parallel.recorded import recorded_stages
@@ -33,7 +34,7 @@ COORDINATES = pl.Schema(
 def rank_coordinates(
     traces: Mapping[str, Trace], given: str | None = None, groups: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """The index of each rank within the dimensions of the job, as :data:`COORDINATES`.
+    """The index of each rank within the dimensions of its job, as :data:`COORDINATES`.
 
     Args:
         traces: The recordings of the job, or their summaries.
@@ -43,6 +44,18 @@ def rank_coordinates(
     Raises:
         SelectionError: ``given`` is no strategy, or does not fit the world size.
     """
+    parts = programs(traces).parts(traces) if groups is None else []
+    if len(parts) > 1:
+        frame = pl.concat([_of_program(part, given, None) for part in parts])
+        return pl.DataFrame({"worker": list(traces)}).join(
+            frame, on="worker", maintain_order="left"
+        )
+    return _of_program(traces, given, groups)
+
+
+def _of_program(
+    traces: Mapping[str, Trace], given: str | None, groups: pl.DataFrame | None
+) -> pl.DataFrame:
     ranks = pl.Series("rank", [own_rank(trace) for trace in traces.values()], pl.Int64)
     base = pl.DataFrame(
         {"worker": list(traces), "rank": ranks}, schema_overrides={"worker": pl.String}

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.records import EXCHANGE, PAIRWISE, records
-from torch_tb_profiler.analysis.kernels.step_work import EXPERT, step_work
 from torch_tb_profiler.analysis.parallel.groups import unnamed_group
+from torch_tb_profiler.analysis.recording.step_work import EXPERT, step_work
 from torch_tb_profiler.trace.model import Trace
 
 TRAFFIC = pl.Schema(

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
 from torch_tb_profiler.analysis.communication.metadata import in_rank_order
+from torch_tb_profiler.analysis.communication.programs import programs
 from torch_tb_profiler.analysis.ranks.candidates import (
     CauseCandidate,
     ComparedRanks,
@@ -30,6 +31,7 @@ from torch_tb_profiler.analysis.ranks.step_patterns import (
     struck_steps,
 )
 from torch_tb_profiler.analysis.selection import Selection
+from torch_tb_profiler.analysis.steps.selected_collectives import selected_windows
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_split
@@ -119,6 +121,21 @@ def rank_causes(
     if last.result is None or last.result[0] is not matching or last.result[1] != topology:
         last.result = (matching, topology, _rank_causes(traces, selection, None))
     return last.result[2]
+
+
+def causes_by_program(
+    traces: Mapping[str, Trace], selection: Selection, given: str | None = None
+) -> list[RankCauses]:
+    """:func:`rank_causes` of each program that the recordings are of and that has the steps.
+
+    Raises:
+        SelectionError: steps are malformed, or no worker has them; a strategy that is none, or does
+            not fit a program.
+    """
+    windows = selected_windows(traces, selection)
+    parts = [part for part in programs(traces).parts(traces) if not windows.keys().isdisjoint(part)]
+    known = [rank_causes(part, selection, given) for part in parts]
+    return [causes for causes in known if causes is not None]
 
 
 def _rank_causes(

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.kernels.step_work import COMPUTE, EXPERT, HOST, step_work
 from torch_tb_profiler.analysis.ranks.job import RankJob
+from torch_tb_profiler.analysis.recording.step_work import COMPUTE, EXPERT, HOST, step_work
 from torch_tb_profiler.trace.columns import Float64, Int64
 
 LEAST_RANKS = 2

@@ -51,7 +51,6 @@ from torch_tb_profiler.analysis.kernels.durations import (
     clocks,
     kernel_durations,
 )
-from torch_tb_profiler.analysis.kernels.step_work import STEP_WORK, step_work
 from torch_tb_profiler.analysis.parallel.passes import PASSES, microbatch_passes
 from torch_tb_profiler.analysis.ranks.device_use import DEVICE_USE, device_use
 from torch_tb_profiler.analysis.ranks.locations import LOCATION, rank_location
@@ -63,6 +62,7 @@ from torch_tb_profiler.analysis.recording.kernel_kinds import (
     RecognizedBy,
     kernel_kinds,
 )
+from torch_tb_profiler.analysis.recording.step_work import STEP_WORK, step_work
 from torch_tb_profiler.loading.ingest.job import SUMMARY_VERSION
 from torch_tb_profiler.once import set_up
 from torch_tb_profiler.trace.cache import BrokenCacheError, counts_from, described, meta_from

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.views.answering import joined, quoted, rows_of, top_row, value_of
+from torch_tb_profiler.views.programs import programs_sentence
 from torch_tb_profiler.views.scales import duration_text, percent_text
 from torch_tb_profiler.views.schema import View
 
@@ -14,7 +15,7 @@ ALL_STEPS = "all"
 
 def answer(view: View) -> str | None:
     """The share of the step in which only communication runs, and the worker that is late."""
-    return joined((_exposed(rows_of(view, "overlap")), _late(view)))
+    return joined((_exposed(rows_of(view, "overlap")), _late(view), programs_sentence(view)))
 
 
 def _exposed(rows: pl.DataFrame) -> str | None:

@@ -9,8 +9,10 @@ import polars as pl
 
 from torch_tb_profiler.analysis.communication.matching import Matching
 from torch_tb_profiler.analysis.communication.members import loaded_ranks
+from torch_tb_profiler.analysis.communication.programs import programs
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.programs import job_ranks, program_notes, program_of
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, listed, quality_notes_of_several
 from torch_tb_profiler.views.recognition import communication_notes_of_several
 from torch_tb_profiler.views.schema import Note
@@ -33,7 +35,6 @@ def distributed_notes(
     traces: Mapping[str, Trace],
     windows: Mapping[str, StepWindows],
     matching: Matching,
-    ranks: int | None,
 ) -> tuple[Note, ...]:
     """The notes of the view.
 
@@ -41,13 +42,13 @@ def distributed_notes(
         traces: All workers.
         windows: The workers that have the selected steps.
         matching: The calls of those.
-        ranks: Of the job, if known.
     """
     # Of the others notes on events would only repeat that there are none.
     timed = workers_with_events(traces)
     timed_windows = {worker: windows[worker] for worker in windows if worker in timed}
     return (
-        *_rank_notes(len(traces), loaded_ranks(traces), ranks),
+        *program_notes(traces, traces),
+        *_rank_notes(traces),
         *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
         *_timeline_notes([worker for worker in traces if worker not in timed]),
         *communication_notes_of_several(timed),
@@ -57,19 +58,22 @@ def distributed_notes(
     )
 
 
-def _rank_notes(workers: int, loaded: int, ranks: int | None) -> list[Note]:
-    if ranks is None or workers < 2 or loaded >= ranks:
-        return []
-    return [
-        Note(
-            "quality",
-            "ranks_missing",
-            "warning",
-            f"Recordings of {loaded} of {ranks} ranks are loaded. Stragglers are detected among "
-            "these only; a missing rank may be the one that all wait for.",
-            {"workers": workers, "ranks": ranks, "columns": list(_AMONG_WORKERS)},
+def _rank_notes(traces: Mapping[str, Trace]) -> list[Note]:
+    numbers = program_of(traces)
+    notes = []
+    for part in programs(traces).parts(traces):
+        workers, loaded, ranks = len(part), loaded_ranks(part), job_ranks(part)[0]
+        if ranks is None or workers < 2 or loaded >= ranks:
+            continue
+        number = numbers.get(next(iter(part)))
+        whose = "" if number is None else f" of program {number}"
+        text = (
+            f"Recordings of {loaded} of {ranks} ranks{whose} are loaded. Stragglers are detected "
+            "among these only; a missing rank may be the one that all wait for."
         )
-    ]
+        evidence = {"workers": workers, "ranks": ranks, "columns": list(_AMONG_WORKERS)}
+        notes.append(Note("quality", "ranks_missing", "warning", text, evidence))
+    return notes
 
 
 def _timeline_notes(without: list[str]) -> list[Note]:

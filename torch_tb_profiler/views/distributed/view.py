@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.matching import Matching, match
-from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order
 from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
@@ -42,6 +42,7 @@ from torch_tb_profiler.views.distributed.recorded import (
 from torch_tb_profiler.views.distributed.times import overlap_table, wait_table, worker_steps
 from torch_tb_profiler.views.distributed.unmatched import unmatched_table
 from torch_tb_profiler.views.null_reasons import missing_reason
+from torch_tb_profiler.views.programs import job_ranks
 from torch_tb_profiler.views.schema import Fact, Table, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -57,8 +58,6 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     steps = worker_steps(windows)
     chosen = {worker: traces[worker] for worker in windows}
     matching = select_calls(match(traces), traces, selection, set(windows))
-    sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
-    ranks = max(sizes, default=None)
     overlap, wait = overlap_table(chosen, steps), wait_table(matching, steps)
     devices = devices_table(traces)
     links = recorded_rows(LINKS.name, chosen, selection)
@@ -74,8 +73,8 @@ def distributed(traces: Mapping[str, Trace], selection: Selection) -> View:
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        facts=_facts(traces, matching, ranks),
-        notes=distributed_notes(traces, windows, matching, ranks),
+        facts=_facts(traces, matching),
+        notes=distributed_notes(traces, windows, matching),
     )
 
 
@@ -85,7 +84,8 @@ def _stragglers(matching: Matching, traces: Mapping[str, Trace]) -> Table:
     return replace(table, frame=table.frame.filter(is_known))
 
 
-def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -> tuple[Fact, ...]:
+def _facts(traces: Mapping[str, Trace], matching: Matching) -> tuple[Fact, ...]:
+    ranks, unknown = job_ranks(traces)
     calls = matching.calls
     return (
         Fact("worker_count", "Workers", len(traces), "count", None, "Number of loaded recordings."),
@@ -96,7 +96,7 @@ def _facts(traces: Mapping[str, Trace], matching: Matching, ranks: int | None) -
             "count",
             None,
             "Ranks of the job, as recorded.",
-            None if ranks is not None else "The world size was not recorded.",
+            unknown,
         ),
         Fact(
             "collective_calls",

@@ -39,6 +39,7 @@ from torch_tb_profiler.views.experts.tables import (
     ranks_table,
 )
 from torch_tb_profiler.views.null_reasons import missing_reason
+from torch_tb_profiler.views.programs import largest_program, program_notes
 from torch_tb_profiler.views.schema import Fact, View
 from torch_tb_profiler.views.spec import ViewSpec
 
@@ -49,12 +50,12 @@ NOTHING = (
 
 
 def experts(traces: Mapping[str, Trace], selection: Selection) -> View:
-    """The experts of the workers of one run and span; one worker is enough.
+    """The experts of the workers of one run and span, of its largest program; one worker is enough.
 
     Raises:
         SelectionError: steps are malformed, or no worker has them.
     """
-    traces = in_rank_order(traces)
+    everything, traces = traces, in_rank_order(largest_program(traces))
     windows = selected_windows(traces, selection)
     loads = expert_loads(traces, windows, selection, expert_sets(traces))
     costs, totals = pass_costs(loads), rank_totals(loads)
@@ -68,7 +69,7 @@ def experts(traces: Mapping[str, Trace], selection: Selection) -> View:
     return View(
         tables={table.spec.name: table for table in tables},
         facts=_facts(loads, costs, totals),
-        notes=expert_notes(traces, loads, selection),
+        notes=program_notes(everything, traces) + expert_notes(traces, loads, selection),
     )
 
 

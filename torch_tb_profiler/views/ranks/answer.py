@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from torch_tb_profiler.views.answering import counted, quoted, rows_of
+from torch_tb_profiler.views.answering import counted, joined, quoted, rows_of
+from torch_tb_profiler.views.programs import programs_sentence
 from torch_tb_profiler.views.scales import percent_text
 from torch_tb_profiler.views.schema import View
 
@@ -22,16 +23,18 @@ def answer(view: View) -> str | None:
     if ranks.height == 1:
         return "Only one rank is loaded: there is none to compare it with."
     causes = rows_of(view, "slow_ranks")
-    return _cause(causes) if causes.height else _differences(view, ranks)
+    several = programs_sentence(view)
+    text = _cause(causes) if causes.height else _differences(view, ranks, several is not None)
+    return joined((text, several))
 
 
-def _differences(view: View, ranks: pl.DataFrame) -> str:
+def _differences(view: View, ranks: pl.DataFrame, is_of_several: bool) -> str:
     own = ranks.filter(pl.col("outliers").is_not_null())
     if own.height:
         return _outliers(own, ranks.height)
-    patterns = rows_of(view, "patterns")
-    spread = _spread(ranks)
-    if patterns.height > 1:
+    patterns = rows_of(view, "patterns").drop_nulls("differs_in")
+    spread = "" if is_of_several else _spread(ranks)
+    if patterns.height:
         return f"No rank stands out, but not all behave alike: {_second(patterns)}{spread}"
     return f"No rank stands out.{spread}"
 
@@ -62,9 +65,9 @@ def _outliers(own: pl.DataFrame, count: int) -> str:
 
 
 def _second(patterns: pl.DataFrame) -> str:
-    """The second pattern, and how many more there are."""
-    other = patterns.row(1, named=True)
-    more = f" (and {patterns.height - 2:,} more patterns)" if patterns.height > 2 else ""
+    """The first pattern that differs, and how many more there are."""
+    other = patterns.row(0, named=True)
+    more = f" (and {patterns.height - 1:,} more patterns)" if patterns.height > 1 else ""
     others = counted(other["rank_count"], "rank")
     return f"in {others} ({other['ranks']}), {other['differs_in']}{more}."
 

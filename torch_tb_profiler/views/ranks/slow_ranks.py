@@ -9,11 +9,16 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from torch_tb_profiler.analysis.ranks.causes import RankCause, RankCauses, rank_causes
+from torch_tb_profiler.analysis.ranks.causes import (
+    RankCause,
+    RankCauses,
+    causes_by_program,
+)
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
+from torch_tb_profiler.views.programs import program_of
 from torch_tb_profiler.views.rank_causes import location_text, ranks_text, sentence
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
@@ -106,20 +111,26 @@ def slow_ranks_table(
     Raises:
         SelectionError: steps are malformed, or no worker has them; a strategy that is none.
     """
-    known = rank_causes(traces, selection, parallel)
-    rows = [] if known is None else [_row(cause, known) for cause in known.causes]
+    numbers = program_of(traces)
+    rows = [
+        _row(cause, known, numbers.get(next(iter(known.job.traces))))
+        for known in causes_by_program(traces, selection, parallel)
+        for cause in known.causes
+    ]
+    rows.sort(key=lambda row: -float(str(row["cost_us"])))
     frame = pl.DataFrame(rows, schema=SLOW_RANKS.polars_schema(), orient="row")
     return Table(SLOW_RANKS, frame, needed(frame, {"detail": _NO_DETAIL}))
 
 
-def _row(cause: RankCause, known: RankCauses) -> dict[str, object]:
+def _row(cause: RankCause, known: RankCauses, program: int | None) -> dict[str, object]:
+    location = location_text(cause)
     names = [
         name for name, struck in zip(known.job.steps, cause.steps.tolist(), strict=True) if struck
     ]
     return {
         "cause": cause.cause,
         "level": cause.level,
-        "location": location_text(cause),
+        "location": location if program is None else f"{location} of program {program}",
         "ranks": ranks_text(cause, known.job),
         "pattern": cause.pattern,
         "steps": _steps_text(names, known.job.steps),

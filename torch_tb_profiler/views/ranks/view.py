@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
 
 from torch_tb_profiler.analysis.communication.matching import Matching, match
-from torch_tb_profiler.analysis.communication.metadata import in_rank_order, world_size
+from torch_tb_profiler.analysis.communication.metadata import in_rank_order
+from torch_tb_profiler.analysis.communication.programs import programs
 from torch_tb_profiler.analysis.parallel.coordinates import AXES, rank_coordinates
 from torch_tb_profiler.analysis.ranks.late_arrivals import late_arrivals
 from torch_tb_profiler.analysis.ranks.locations import rank_locations, rank_topology
@@ -23,6 +25,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.first_rows import first_rows
+from torch_tb_profiler.views.programs import job_ranks, program_notes
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, quality_notes_of_several
 from torch_tb_profiler.views.ranks import PARAMETERS
 from torch_tb_profiler.views.ranks.answer import answer
@@ -50,9 +53,7 @@ def ranks(
     coordinates = rank_coordinates(traces, parallel)
     steps = steps_of_ranks(traces, selection)
     measures = rank_measures(traces, averaged_steps(steps))
-    # A stage of a pipeline has work of its own.
-    outliers = rank_outliers(measures, coordinates["pipeline"])
-    pattern, differences = rank_patterns(measures)
+    outliers, pattern, differences = _compared(traces, measures, coordinates["pipeline"])
     located = rank_locations(traces).with_columns(*coordinates.select(AXES).get_columns(), pattern)
     late = late_arrivals(traces, _matching(traces, selection))
     tables = (
@@ -65,7 +66,31 @@ def ranks(
     return View(
         tables={table.spec.name: first_rows(table) for table in tables},
         facts=_facts(traces, outliers, pattern),
-        notes=quality_notes_of_several(traces, RANK_ISSUES, "worker") + _topology_notes(traces),
+        notes=program_notes(traces, traces)
+        + quality_notes_of_several(traces, RANK_ISSUES, "worker")
+        + _topology_notes(traces),
+    )
+
+
+def _compared(
+    traces: Mapping[str, Trace], measures: pl.DataFrame, stage: pl.Series
+) -> tuple[pl.DataFrame, pl.Series, pl.DataFrame]:
+    """The outliers and the patterns of the ranks of each program among themselves, of stages too: a
+    stage of a pipeline has work of its own."""
+    row_of = {worker: row for row, worker in enumerate(traces)}
+    outliers, differences, first = [], [], 0
+    pattern = np.zeros(len(traces), np.int64)
+    for names in programs(traces).workers:
+        rows = [row_of[name] for name in names]
+        outliers.append(rank_outliers(measures[rows], stage[rows]))
+        numbers, differs = rank_patterns(measures[rows])
+        pattern[rows] = numbers.to_numpy() + first
+        differences.append(differs.with_columns(pl.col("pattern") + first))
+        first += numbers.n_unique()
+    return (
+        pl.concat(outliers).sort("worker", maintain_order=True),
+        pl.Series("pattern", pattern),
+        pl.concat(differences),
     )
 
 
@@ -93,8 +118,7 @@ def _matching(traces: Mapping[str, Trace], selection: Selection) -> Matching:
 def _facts(
     traces: Mapping[str, Trace], outliers: pl.DataFrame, pattern: pl.Series
 ) -> tuple[Fact, ...]:
-    sizes = [size for trace in traces.values() if (size := world_size(trace)) is not None]
-    ranks = max(sizes, default=None)
+    ranks, unknown = job_ranks(traces)
     return (
         Fact("worker_count", "Workers", len(traces), "count", None, "Number of loaded recordings."),
         Fact(
@@ -104,7 +128,7 @@ def _facts(
             "count",
             None,
             "Ranks of the job, as recorded.",
-            None if ranks is not None else "The world size was not recorded.",
+            unknown,
         ),
         Fact(
             "outlier_count",

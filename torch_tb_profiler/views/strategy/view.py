@@ -22,6 +22,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import select_calls, selected_windows
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.null_reasons import missing_reason
+from torch_tb_profiler.views.programs import largest_program, program_notes
 from torch_tb_profiler.views.quality_notes import RANK_ISSUES, quality_notes_of_several
 from torch_tb_profiler.views.schema import View
 from torch_tb_profiler.views.spec import ViewSpec
@@ -48,7 +49,7 @@ def strategy(
     parallel: str | None = None,
     measure: str = MEASURES[0],
 ) -> View:
-    """The parallel strategy of the workers of one run and span.
+    """The parallel strategy of the workers of one run and span, of its largest program.
 
     Args:
         traces: The recordings by worker.
@@ -59,7 +60,7 @@ def strategy(
     Raises:
         SelectionError: steps are malformed, no worker has them, or ``parallel`` does not fit.
     """
-    traces = in_rank_order(traces)
+    everything, traces = traces, in_rank_order(largest_program(traces))
     groups = group_dimensions(traces, parallel)
     windows = selected_windows(traces, selection)
     matching = match(traces)
@@ -80,7 +81,11 @@ def strategy(
     )
     return View(
         tables={table.spec.name: table for table in tables},
-        notes=(*quality_notes_of_several(traces, RANK_ISSUES, "worker"), *stage_notes),
+        notes=(
+            *program_notes(everything, traces),
+            *quality_notes_of_several(traces, RANK_ISSUES, "worker"),
+            *stage_notes,
+        ),
     )
 
 

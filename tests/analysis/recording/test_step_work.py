@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.traces import call, kernel, op, step, trace
-from torch_tb_profiler.analysis.kernels import step_work as module
-from torch_tb_profiler.analysis.kernels.step_work import (
+from torch_tb_profiler.analysis.recording import step_work as module
+from torch_tb_profiler.analysis.recording.step_work import (
     COMPUTE,
     EXPERT,
     HOST,
