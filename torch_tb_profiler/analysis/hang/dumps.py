@@ -14,6 +14,7 @@ import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.analysis.communication.metadata import own_rank, world_size
+from torch_tb_profiler.analysis.hang.attempts import earlier_attempts, without_dumps
 from torch_tb_profiler.analysis.hang.channels import GroupChannels, channels_of
 from torch_tb_profiler.analysis.hang.signatures import distinct_calls
 from torch_tb_profiler.trace.model import Trace
@@ -43,6 +44,7 @@ class FlightDumps(Struct, frozen=True):
         channels: The channels.
         has_ranks: Whether the ranks are known.
         older: Ranks whose dump is left out, as others completed what it lacks.
+        earlier: Files that are left out, as they are of earlier attempts of the job.
     """
 
     files: pl.DataFrame
@@ -52,6 +54,7 @@ class FlightDumps(Struct, frozen=True):
     channels: GroupChannels
     has_ranks: bool
     older: tuple[int, ...] = ()
+    earlier: tuple[str, ...] = ()
 
     @property
     def ranks(self) -> list[int]:
@@ -71,7 +74,13 @@ def collect_dumps(traces: Mapping[str, Trace]) -> FlightDumps | None:
         return None
     frames = {name: [trace.side[name].frame for trace in dumped.values()] for name in TABLES}
     tables = {name: _joined(name, parts, frames) for name, parts in frames.items()}
+    has_ranks = tables["flight_dumps"]["rank"].null_count() == 0
     files = _with_ranks(tables["flight_dumps"], dumped, frames["flight_dumps"])
+    earlier = earlier_attempts(tables, files["rank"]) if has_ranks else []
+    earlier_files = tuple(files["file"].gather(earlier).to_list())
+    if earlier:
+        tables = without_dumps({**tables, "flight_dumps": files}, earlier)
+        files = tables["flight_dumps"]
     calls, call_number, compared = distinct_calls(tables["flight_calls"])
     stacks, stack_number = _distinct(tables["flight_stacks"])
     channels, channel_number = channels_of(
@@ -109,7 +118,8 @@ def collect_dumps(traces: Mapping[str, Trace]) -> FlightDumps | None:
         calls,
         stacks,
         channels,
-        bool(tables["flight_dumps"]["rank"].null_count() == 0),
+        has_ranks,
+        earlier=earlier_files,
     )
 
 

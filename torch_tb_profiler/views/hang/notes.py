@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
-from torch_tb_profiler.views.answering import counted
+from torch_tb_profiler.views.answering import counted, quoted
 from torch_tb_profiler.views.hang.texts import in_sentence, subject
 from torch_tb_profiler.views.schema import Note
 
@@ -25,6 +25,17 @@ def hang_notes(diagnosis: HangDiagnosis) -> tuple[Note, ...]:
         )
     members = {rank for each in dumps.channels.all for rank in each.members}
     absent = tuple(sorted(members - set(dumps.ranks) - set(dumps.older)))
+    if dumps.earlier:
+        notes.append(
+            _note(
+                "hang_earlier_attempts",
+                "warning",
+                f"{counted(len(dumps.earlier), 'dump')} of earlier attempts of the job left out "
+                f"({quoted(dumps.earlier[0])}{' …' if len(dumps.earlier) > 1 else ''}): they end "
+                "before later dumps of the same ranks begin, which count from the start again.",
+                {"files": list(dumps.earlier[:100])},
+            )
+        )
     if dumps.older:
         notes.append(
             _note(
