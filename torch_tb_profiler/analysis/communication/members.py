@@ -93,13 +93,12 @@ def listed_ranks(key: str) -> frozenset[int]:
 
 def _described_groups(traces: Mapping[str, Trace]) -> dict[str, list[frozenset[int]]]:
     """Name → members of the groups that headers describe; several groups may share a name."""
-    groups: dict[str, list[frozenset[int]]] = {}
+    groups: dict[str, dict[frozenset[int], None]] = {}
+    seen: set[int] = set()  # large groups that many ranks describe are one object
     for trace in traces.values():
         job = trace.meta.info.job
         for group in (job.groups or ()) if job is not None else ():
-            if group.name is not None and group.ranks:
-                ranks = frozenset(group.ranks)
-                known = groups.setdefault(group.name, [])
-                if ranks not in known:
-                    known.append(ranks)
-    return groups
+            if group.name is not None and group.ranks and id(group) not in seen:
+                seen.add(id(group))
+                groups.setdefault(group.name, {}).setdefault(frozenset(group.ranks))
+    return {name: [*members] for name, members in groups.items()}

@@ -48,7 +48,7 @@ def save_run(summaries: Sequence[tuple[str, Trace]], folder: Path) -> None:
         OSError: the folder cannot be written.
     """
     pool: dict[ProcessGroup, int] = {}
-    parts = [_with_numbered_groups(trace, pool) for _, trace in summaries]
+    parts = [_with_group_indices(trace, pool) for _, trace in summaries]
     tables = [*FRAMES, *_GROUPS]
     rows: dict[str, list[int]] = {}
     for name in tables:
@@ -89,28 +89,28 @@ def load_run(folder: Path) -> tuple[dict[str, Trace], int]:
         raise BrokenCacheError(f"{folder} holds no complete run: {error}") from error
 
 
-def _with_numbered_groups(trace: Trace, pool: dict[ProcessGroup, int]) -> SummaryParts:
-    """The parts of a summary, with numbers in place of its process groups: each rank of thousands
+def _with_group_indices(trace: Trace, pool: dict[ProcessGroup, int]) -> SummaryParts:
+    """The parts of a summary, with indices in place of its process groups: each rank of thousands
     may describe groups of all of them."""
     parts = summary_parts(trace, is_summary=True)
     job = trace.meta.info.job
     if job is not None and job.groups is not None:
-        numbers = [pool.setdefault(group, len(pool)) for group in job.groups]
-        parts.head["meta"]["info"]["job"]["groups"] = numbers
+        indices = [pool.setdefault(group, len(pool)) for group in job.groups]
+        parts.head["meta"]["info"]["job"]["groups"] = indices
     return parts
 
 
 def _meta(values: dict[str, Any], groups: list[ProcessGroup]) -> TraceMeta:
     """The metadata of a rank, whose groups are the objects that other ranks have too."""
     job = values["info"]["job"]
-    numbers = None if job is None else job["groups"]
-    if numbers is None:
+    indices = None if job is None else job["groups"]
+    if indices is None:
         return meta_from(values)
     job["groups"] = None
     meta = meta_from(values)
     known = meta.info.job
     assert known is not None
-    own = replace(known, groups=tuple(groups[number] for number in numbers))
+    own = replace(known, groups=tuple(groups[index] for index in indices))
     return replace(meta, info=replace(meta.info, job=own))
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.knowledge.user_rules import UserRules
 from torch_tb_profiler.loading.opening.stored_answers import StoredAnswers
+from torch_tb_profiler.trace.info import ProcessGroup
 from torch_tb_profiler.trace.model import Trace
 
 STRING_OVERHEAD_BYTES = 57
@@ -66,7 +67,7 @@ def _measured(trace: Trace) -> tuple[int, int]:
 _LEAVES = (str, bytes, int, float, pl.Series, pl.DataFrame)
 """Values that hold nothing besides what is counted for them."""
 
-_SHARED = (Trace, UserRules, StoredAnswers, type, ModuleType, FunctionType)
+_SHARED = (Trace, ProcessGroup, UserRules, StoredAnswers, type, ModuleType, FunctionType)
 """Values that others hold too, or that are counted separately."""
 
 
