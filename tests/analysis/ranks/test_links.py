@@ -14,8 +14,9 @@ NODES = pl.Series(["n0", "n0", "n1", "n1", "n2", "n2", "n3", "n3"])
 def units(*members: list[int]) -> LinkUnits:
     ranks = [np.array(each) for each in members]
     within: list[bool | None] = [len({rank // 2 for rank in each}) == 1 for each in members]
+    both_of_node = [np.array([rank for rank in each if rank ^ 1 in each]) for each in members]
     nothing = np.zeros((len(ranks), 1))
-    return LinkUnits(ranks, within, nothing, nothing, pl.DataFrame())
+    return LinkUnits(ranks, both_of_node, within, nothing, nothing, pl.DataFrame())
 
 
 def test_a_rank_in_all_slow_groups() -> None:
@@ -25,6 +26,16 @@ def test_a_rank_in_all_slow_groups() -> None:
     assert end is not None
     # Ranks 2 and 6 share all slow groups; their pairs inside the node are fast.
     assert (end.level, end.names, end.is_within_node) == ("rank", [2, 6], False)
+
+
+def test_a_ring_over_nodes_passes_by_the_slow_link_within_one() -> None:
+    """Rank 5's link to rank 4 slows its pair and the ring of all ranks; its transfers to other
+    nodes are fast."""
+    every = units([0, 1], [2, 3], [4, 5], [6, 7], [0, 1, 2, 3, 5, 4, 6, 7], [1, 5], [3, 5], [4, 6])
+    slow = np.array([False, False, True, False, True, False, False, False])
+    end = suspect(every, slow, [("rank", RANKS), ("node", NODES)])
+    assert end is not None
+    assert (end.level, end.names, end.is_within_node) == ("rank", [4, 5], True)
 
 
 def test_a_node_before_its_ranks() -> None:
@@ -63,7 +74,7 @@ def test_most_units_are_slow() -> None:
     chance = np.random.default_rng(1)
     ratio = np.where(np.arange(48) < 32, 3.0, 1.0) + 0.01 * chance.normal(size=48)
     shape = np.column_stack((ratio, ratio))
-    every = LinkUnits([], [], shape, np.full_like(shape, 1e6), pl.DataFrame())
+    every = LinkUnits([], [], [], shape, np.full_like(shape, 1e6), pl.DataFrame())
     assert every.slow(1e7).all(axis=1).tolist() == [number < 32 for number in range(48)]
 
 

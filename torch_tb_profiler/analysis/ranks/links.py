@@ -34,6 +34,7 @@ class LinkUnits(Struct, frozen=True, eq=False):
 
     Attributes:
         members: Per unit its ranks (positions).
+        neighbours: Per unit those of them that share their node with another one.
         is_within_node: Per unit whether all of them are on one node; None where nodes are unknown.
         slower: Transfer ÷ what it takes elsewhere, ``[units, steps]``, NaN without a call.
         excess_ns: What its transfers take longer, likewise; 0 without a call.
@@ -42,6 +43,7 @@ class LinkUnits(Struct, frozen=True, eq=False):
     """
 
     members: list[Int64]
+    neighbours: list[Int64]
     is_within_node: list[bool | None]
     slower: Float64
     excess_ns: Float64
@@ -82,7 +84,7 @@ def link_units(job: RankJob, nodes: pl.Series, switches: pl.Series) -> LinkUnits
     )
     if calls.is_empty():
         nothing = np.zeros((0, steps))
-        return LinkUnits([], [], nothing, nothing, calls.with_columns(unit=0, usual_ns=0.0))
+        return LinkUnits([], [], [], nothing, nothing, calls.with_columns(unit=0, usual_ns=0.0))
     units = calls.select("unit_name", "set").unique(maintain_order=True).with_row_index("unit")
     members = [np.array(row, np.int64) for row in units["set"].to_list()]
     of_unit = units.with_columns(nodes=_counts(nodes, members), switches=_counts(switches, members))
@@ -109,7 +111,17 @@ def link_units(job: RankJob, nodes: pl.Series, switches: pl.Series) -> LinkUnits
     with np.errstate(invalid="ignore", divide="ignore"):
         slower = np.where(usually > 0, took / usually, np.nan)
     within = [None if count is None else count == 1 for count in of_unit["nodes"].to_list()]
-    return LinkUnits(members, within, slower, np.maximum(took - usually, 0), calls)
+    longer = np.maximum(took - usually, 0)
+    return LinkUnits(members, _neighbours(nodes, members), within, slower, longer, calls)
+
+
+def _neighbours(nodes: pl.Series, members: list[Int64]) -> list[Int64]:
+    number = nodes.rank("dense").fill_null(0).to_numpy()
+    on_nodes = [number[ranks] for ranks in members]
+    return [
+        ranks[(ends > 0) & (np.bincount(ends)[ends] > 1)]
+        for ranks, ends in zip(members, on_nodes, strict=True)
+    ]
 
 
 def _counts(where: pl.Series, members: list[Int64]) -> pl.Series:
@@ -145,8 +157,9 @@ def suspect(
 ) -> Suspect | None:
     """The end that explains best which units are slow and which are not.
 
-    A rank explains units it is in, a node (a switch) those that cross its boundary; only those
-    within nodes, or only those between nodes, or all.
+    A rank explains units it is in, a node (a switch) those that cross its boundary; of a rank only
+    those within its node, those with another member on its node (a ring passes between them by the
+    links within it), those between nodes, or all.
 
     Args:
         units: All units.
@@ -157,10 +170,16 @@ def suspect(
     best: tuple[float, int, Suspect] | None = None
     within = np.array([np.nan if w is None else float(w) for w in units.is_within_node])
     for order, (level, names) in enumerate(levels):
-        for distance in (None, True, False) if level == "rank" else (None,):
-            chosen = np.ones(len(slow), np.bool_) if distance is None else within == distance
-            for name, touched in _touched(units, level, names).items():
-                predicted = touched & chosen
+        touched_by = _touched(units.members, level, names)
+        ways: list[tuple[bool | None, dict[str | int, Bools]]] = [(None, touched_by)]
+        if level == "rank":
+            ways += [
+                (near, {name: touched & (within == near) for name, touched in touched_by.items()})
+                for near in (True, False)
+            ]
+            ways.append((True, _touched(units.neighbours, level, names)))
+        for distance, explained in ways:
+            for name, predicted in explained.items():
                 hits = int((predicted & slow).sum())
                 if not hits:
                     continue
@@ -177,16 +196,16 @@ def suspect(
     return msgspec.structs.replace(end, ranks=np.flatnonzero(at_ends.to_numpy()))
 
 
-def _touched(units: LinkUnits, level: str, names: pl.Series) -> dict[str | int, Bools]:
-    """Per end the units that use its links."""
+def _touched(members: Sequence[Int64], level: str, names: pl.Series) -> dict[str | int, Bools]:
+    """Per end the units that use its links; ``members``: per unit its ranks."""
     values = names.to_list()
     touched: dict[str | int, Bools] = {}
-    for number, members in enumerate(units.members):
-        ends = {values[rank] for rank in members.tolist()}
+    for number, ranks in enumerate(members):
+        ends = {values[rank] for rank in ranks.tolist()}
         if level != "rank" and len(ends) < 2:
             continue  # inside of one end
         for end in ends - {None}:
-            touched.setdefault(end, np.zeros(len(units.members), np.bool_))[number] = True
+            touched.setdefault(end, np.zeros(len(members), np.bool_))[number] = True
     return touched
 
 
