@@ -56,7 +56,7 @@ class CauseCandidate(Struct, frozen=True, eq=False):
         cause, level, names, ranks, detail, variant, values: As of
             :class:`~torch_tb_profiler.analysis.ranks.causes.RankCause`.
         excess_ns: What the ranks and their partners take longer, ``[ranks of the job, steps]``.
-        drained_ns: What their hosts are late for after a stop, likewise; else None.
+        drained_ns: The part of it that their hosts are late for after a stop; else None.
         calls: Of a slow link the collectives that take longer, of uneven work those that move
             more: ``collective``, ``transfer_ns``, ``usual_ns``; else None.
         partners: Other ranks that take longer as they get work of ``ranks``.

@@ -74,8 +74,6 @@ def _bound_ns(candidate: CauseCandidate) -> float:
         added = float(longer.clip(lower_bound=0).sum())
     if candidate.cause not in _OF_TRANSFERS:
         added += float(candidate.excess_ns[candidate.held_up].sum())
-    if candidate.drained_ns is not None:
-        added += float(candidate.drained_ns[candidate.ranks].sum())
     return added
 
 
@@ -110,8 +108,11 @@ def _removed(job: RankJob, candidate: CauseCandidate) -> tuple[Float64, Float64]
     rows = np.flatnonzero(np.isin(job.rank, candidate.held_up))
     at = (job.rank[rows], job.program.step[rows])
     name = "host" if candidate.variant == "gap" else REASONS[candidate.cause]
-    for part, excess_ns in ((name, candidate.excess_ns), ("host", candidate.drained_ns)):
-        if excess_ns is not None:
-            share = np.nan_to_num(excess_ns / np.maximum(job.own_ns[part], 1.0))
-            own[rows] += job.parts_ns[PARTS.index(part), rows] * np.clip(share, 0.0, 1.0)[at]
+    late_ns = candidate.drained_ns
+    parts = {name: candidate.excess_ns}
+    if late_ns is not None:
+        parts = {name: candidate.excess_ns - late_ns, "host": late_ns}
+    for part, excess_ns in parts.items():
+        share = np.nan_to_num(excess_ns / np.maximum(job.own_ns[part], 1.0))
+        own[rows] += job.parts_ns[PARTS.index(part), rows] * np.clip(share, 0.0, 1.0)[at]
     return own, moved

@@ -37,8 +37,8 @@ class Excess(Struct, frozen=True, eq=False):
         expert_ns: The part of that of ``uneven_work`` that is in kernels whose shapes follow from
             data, while all others are those of the peers: as tokens are routed to experts.
         gap_ns: The part of that of ``slow_host`` that is one long gap, likewise.
-        drained_ns: Per key of :data:`DRAINING` what the host is late for after it, likewise: a host
-            that stops launching no longer runs ahead of its device.
+        drained_ns: Per key of :data:`DRAINING` the part of its excess that the host is late for
+            after it, likewise: a host that stops launching no longer runs ahead of its device.
     """
 
     by_reason: dict[str, Float64]
@@ -75,11 +75,30 @@ def excess(job: RankJob, peers: Peers, pace: Pace, node: pl.Series) -> Excess:
         in_common = -peers.usual(-pace.common_ns)  # here less is unusual
         has_usual = pace.common_ns >= COMMON_SHARE * in_common
         expert = np.where(has_usual, np.minimum(above(at_pace), more), 0.0)
-    reasons |= {name: above(job.own_ns[REASONS[name]]) for name in DRAINING}
-    stopped = np.maximum(sum(reasons[name] for name in DRAINING), 1.0)
-    after = np.minimum(host, stopped)
-    drained = {name: after * reasons[name] / stopped for name in DRAINING}
+    idle = {name: above(job.own_ns[REASONS[name]]) for name in DRAINING}
+    # The device may compute what was launched before while the host stops, and wait afterwards.
+    stops = {
+        name: np.maximum(idle[name], above(job.stopped_ns[REASONS[name]])) for name in DRAINING
+    }
+    drained = _late_after(stops, host)
+    reasons |= {name: idle[name] + drained[name] for name in DRAINING}
     host = host - sum(drained.values())
     reasons["slow_host"] = host
     gap = np.minimum(above(job.longest_gap_ns), host)
     return Excess(reasons, expert, gap, drained)
+
+
+def _late_after(stops: dict[str, Float64], late_ns: Float64) -> dict[str, Float64]:
+    """The part of what hosts are late for that follows from stops of the same step or the one
+    before: at most as long as they were; by kind of stop, each ``[ranks, steps]``."""
+    stopped = sum(stops.values(), np.zeros_like(late_ns))
+    after, left = np.zeros_like(late_ns), np.zeros(len(late_ns))
+    for step in range(late_ns.shape[1]):
+        available = stopped[:, step] + left
+        after[:, step] = np.minimum(late_ns[:, step], available)
+        left = np.minimum(available - after[:, step], stopped[:, step])
+    recent = {
+        name: values + np.pad(values, ((0, 0), (1, 0)))[:, :-1] for name, values in stops.items()
+    }
+    of_all = np.maximum(sum(recent.values(), np.zeros_like(late_ns)), 1.0)
+    return {name: after * values / of_all for name, values in recent.items()}

@@ -39,6 +39,8 @@ class RankJob(Struct, frozen=True, eq=False):
         own_ns: Own time by part of :data:`PARTS`, each ``[ranks, steps]``.
         longest_gap_ns: Longest stretch in which the host held the rank up, likewise.
         collection_ns: The part of ``pause`` that is garbage collection, likewise.
+        stopped_ns: How long the host did nothing for the device, computation or not: ``input`` and
+            ``pause``, each ``[ranks, steps]``.
         program: The chains of all ranks.
         parts_ns: Own time before each event of them, ``[parts, events]``.
         rank: Per event its rank.
@@ -56,6 +58,7 @@ class RankJob(Struct, frozen=True, eq=False):
     own_ns: dict[str, Float64]
     longest_gap_ns: Float64
     collection_ns: Float64
+    stopped_ns: dict[str, Float64]
     program: RankProgram
     parts_ns: Float64
     rank: Int64
@@ -111,6 +114,7 @@ def rank_job(traces: Mapping[str, Trace], selection: Selection) -> RankJob | Non
         },
         tables["longest_gap_ns"],
         tables["collection_ns"],
+        {"input": tables["loading_ns"], "pause": tables["pausing_ns"]},
         *program,
     )
 

@@ -45,7 +45,8 @@ from torch_tb_profiler.trace.model import Trace
 
 
 class OwnTime(Struct, frozen=True, eq=False):
-    """What a rank did over its recording; all but ``communication`` are disjoint.
+    """What a rank did over its recording; all but ``communication``, ``loading`` and ``pausing``
+    are disjoint.
 
     Attributes:
         computation: It computed, alone or while it communicated.
@@ -56,6 +57,8 @@ class OwnTime(Struct, frozen=True, eq=False):
         checkpoint: Likewise, and its host wrote a checkpoint.
         host: Likewise, and its host had not launched the next work for another reason.
         device: It did not compute though the next work was launched, or for a blocking call.
+        loading: Its host loaded or waited for a batch, whether it computed or not.
+        pausing: Likewise, and its host collected garbage or wrote a checkpoint.
     """
 
     computation: Intervals
@@ -66,6 +69,8 @@ class OwnTime(Struct, frozen=True, eq=False):
     checkpoint: Intervals
     host: Intervals
     device: Intervals
+    loading: Intervals
+    pausing: Intervals
 
 
 @per_trace
@@ -83,13 +88,17 @@ def own_time(trace: Trace) -> OwnTime:
     blocked = intersect(intersect(may_wait, communicating), until)
     rest = subtract(late, blocked)
     parts = []
-    for reason in (garbage_collection(trace), _checkpoints(trace), _loading(trace)):
+    stops = (garbage_collection(trace), _checkpoints(trace), _loading(trace))
+    for reason in stops:
         part = intersect(rest, reason)
         rest = subtract(rest, part)
         parts.append(part)
-    collection, checkpoint, loading = parts
-    device = subtract(idle, union_all(blocked, collection, checkpoint, loading, rest))
-    return OwnTime(computing, communicating, blocked, loading, collection, checkpoint, rest, device)
+    collection, checkpoint, waiting = parts
+    device = subtract(idle, union_all(blocked, collection, checkpoint, waiting, rest))
+    return OwnTime(
+        computing, communicating, blocked, waiting, collection, checkpoint, rest, device,
+        loading=stops[2], pausing=union_all(*stops[:2]),
+    )  # fmt: skip
 
 
 def _host_gaps(trace: Trace, computing: Intervals) -> Gaps:

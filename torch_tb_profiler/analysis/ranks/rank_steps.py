@@ -30,7 +30,9 @@ RANK_STEPS = pl.Schema(
         "pause_ns": pl.Int64,  # no computation, garbage collection or a checkpoint
         "collection_ns": pl.Int64,  # the part of it that is garbage collection
         "device_wait_ns": pl.Int64,  # no computation, though launched, or in a blocking call
-        "longest_gap_ns": pl.Int64,  # longest stretch of the three before
+        "loading_ns": pl.Int64,  # the host loads or waits for a batch, computation or not
+        "pausing_ns": pl.Int64,  # garbage collection or a checkpoint, computation or not
+        "longest_gap_ns": pl.Int64,  # longest stretch of input, host and pause
         "busy_ns": pl.Int64,  # durations of kernels that do not communicate, summed
         "kernels": pl.Int64,
         "memory_peak_bytes": pl.Int64,  # allocated on devices; null where not recorded
@@ -65,6 +67,8 @@ def rank_steps(trace: Trace) -> pl.DataFrame:
             "pause_ns": within(time.collection) + within(time.checkpoint),
             "collection_ns": within(time.collection),
             "device_wait_ns": within(time.device),
+            "loading_ns": within(time.loading),
+            "pausing_ns": within(time.pausing),
             "longest_gap_ns": _longest(gaps, start, end),
             "busy_ns": kernels[0],
             "kernels": kernels[1],
