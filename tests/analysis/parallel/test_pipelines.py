@@ -106,6 +106,43 @@ def test_a_schedule_that_splits_the_backward_pass_has_no_formula() -> None:
     assert (result.schedule, result.minimum) == ("zero bubble", None)
 
 
+def order_interleaved(stage: int, stages: int, count: int, chunks: int) -> list[str]:
+    """Of Megatron-LM's ``forward_backward_pipelining_with_interleaving``."""
+    total = count * chunks
+    remaining = total - min(total, (stages - stage - 1) * 2 + (chunks - 1) * stages)
+    warm_up = ["F"] * (total - remaining)
+    return warm_up + ["F", "B"] * remaining + ["B"] * (total - remaining)
+
+
+def in_sequence(orders: list[list[str]]) -> list[Pass]:
+    """Passes one after the other: what counts is their order on each rank."""
+    return [
+        Pass(stage, kind, number, 30 * number, 30 * number + 20)
+        for stage, order in enumerate(orders)
+        for number, kind in enumerate(order)
+    ]
+
+
+@examples(12)
+@given(st.integers(2, 4), st.integers(1, 3), st.integers(2, 3))
+def test_without_ranges_the_warm_up_says_how_many_stages_a_rank_holds(
+    stages: int, rounds: int, chunks: int
+) -> None:
+    count = rounds * stages
+    orders = [order_interleaved(stage, stages, count, chunks) for stage in range(stages)]
+    result = detected(traces_with_transfers(in_sequence(orders), stages, phases=True))
+    assert result.schedule == "interleaved 1F1B"
+    assert set(result.stages.select("chunks", "microbatches").rows()) == {(chunks, count)}
+    assert result.minimum == pytest.approx((stages - 1) / (count * chunks + stages - 1))
+
+
+def test_a_rank_of_another_order_leaves_the_number_of_stages_open() -> None:
+    orders = [order_interleaved(stage, 2, 4, 2) for stage in range(2)]
+    orders[0] = orders[1]
+    result = detected(traces_with_transfers(in_sequence(orders), 2, phases=True))
+    assert (result.schedule, result.minimum) == ("other", None)
+
+
 def test_stages_that_are_not_recorded_count_for_the_minimum() -> None:
     orders = [order_1f1b(stage, 4, 4) for stage in range(4)]
     traces = traces_with_ranges(simulate(orders, 10, 20), 4)

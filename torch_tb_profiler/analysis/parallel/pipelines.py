@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from torch_tb_profiler.analysis.algebra.grouped_intervals import union_lengths
 from torch_tb_profiler.analysis.parallel.costs import rows_of_steps
+from torch_tb_profiler.analysis.parallel.interleaving import warm_up_passes, with_inferred_chunks
 from torch_tb_profiler.analysis.parallel.passes import microbatch_passes
 from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.knowledge.parallel import minimum_bubble
@@ -81,6 +82,7 @@ def pipelines(
     stages = _stages(passes)
     recorded = int(stages["stage"].n_unique())
     count = max(stage_count or 0, recorded)
+    stages = with_inferred_chunks(stages, count)
     schedule = _schedule(stages, count)
     minimum = None
     if schedule is not None:
@@ -188,7 +190,9 @@ def _fits(order: str, stage: int, stages: int, chunks: int) -> list[str]:
         return ["zero bubble"]
     all_first = order == "F" * count + "B" * count
     if chunks > 1:
-        return ["looped breadth-first" if all_first else "interleaved 1F1B"]
+        is_warm_up = warm_up_passes(stage, stages, chunks) >= count
+        names = ["interleaved 1F1B"] if is_warm_up or not all_first else []
+        return names + (["looped breadth-first"] if all_first else [])
     warm = min(count, stages - stage - 1)
     one_each = "F" * warm + "FB" * (count - warm) + "B" * warm
     names = ["1F1B"] if order == one_each else []
