@@ -6,6 +6,7 @@ Definitions: ``docs/views-hang.md#kinds-of-hangs``.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import polars as pl
@@ -86,6 +87,10 @@ class HangProblem(Struct, frozen=True):
         return () if self.kind == "mismatch" else (*self.missing, *self.behind)
 
 
+_PARTS = ("rank", "state", "compared", "call", "created_ns")
+"""The columns of ``GroupProgress.calls`` that say what is wrong with a collective."""
+
+
 def first_pending(progress: GroupProgress) -> pl.DataFrame:
     """The first collective of each channel that a member entered and did not complete: its rows of
     ``GroupProgress.collectives``."""
@@ -101,7 +106,13 @@ def collective_problems(
     if first.is_empty():
         return []
     keys = ["channel", "sequence"]
-    rows = progress.calls.join(first.select(keys), on=keys).partition_by("channel", as_dict=True)
+    of_channels = (
+        progress.calls.join(first.select(keys), on=keys, maintain_order="left")
+        .sort("rank", maintain_order=True)
+        .group_by("channel")
+        .agg(_PARTS)
+    )
+    rows = {row["channel"]: row for row in of_channels.iter_rows(named=True)}
     reached = progress.reached.join(first.select(keys), on="channel")
     missing = reached.filter(pl.col("reached") < pl.col("sequence"))
     unknown = silent_members(dumps, missing, first)
@@ -132,9 +143,9 @@ def collective_problems(
             since_ns=position["created_ns"],
         )
         has_starts = number in positions.with_starts
-        calls = rows[number,].sort("rank")
+        calls = rows[number]
         if number in uneven:
-            calls = calls.with_columns(compared=pl.col("call").cast(pl.Int64))
+            calls["compared"] = calls["call"]
         problems.append(_classified(problem, calls, has_starts))
     return problems
 
@@ -155,22 +166,27 @@ def _newly_uneven(progress: GroupProgress, first: pl.DataFrame) -> set[int]:
     return set(even.filter((pl.col("len") >= LEAST_EVEN) & (pl.col("forms") == 1))["channel"])
 
 
-def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> HangProblem:
+def _classified(
+    problem: HangProblem, calls: Mapping[str, list[Any]], has_starts: bool
+) -> HangProblem:
     """The problem with its kind and the ranks that entered it.
 
     Args:
         problem: The collective, with the members that are not in it and those that are at it.
-        calls: Its rows of ``GroupProgress.calls``, by rank.
+        calls: Columns of its rows of ``GroupProgress.calls``, by rank.
         has_starts: Whether the back end records that devices begin.
     """
-    state = dict(zip(calls["rank"].to_list(), calls["state"].to_list(), strict=True))
+    ranks, states, compared = calls["rank"], calls["state"], calls["compared"]
+    state = dict(zip(ranks, states, strict=True))
     waiting = tuple(rank for rank, each in state.items() if each < COMPLETED)
     started = tuple(rank for rank in waiting if state[rank] == STARTED or not has_starts)
-    behind = tuple(rank for rank in waiting if rank not in set(started))
-    variants = Counter(calls["compared"].to_list()).most_common()
+    are_started = set(started)
+    behind = tuple(rank for rank in waiting if rank not in are_started)
+    variants = Counter(compared).most_common()
     common = variants[0][0]
     has_majority = len(variants) == 1 or variants[0][1] > variants[1][1]
-    odd = calls.filter(pl.col("compared") != common)["rank"] if has_majority else calls["rank"]
+    is_odd = [not has_majority or each != common for each in compared]
+    odd = tuple(rank for rank, differs in zip(ranks, is_odd, strict=True) if differs)
     kind: HangKind = "not_completed"
     if len(variants) > 1:
         kind = "mismatch"
@@ -182,7 +198,14 @@ def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> 
         kind = "queued"
     elif problem.no_dump:
         kind = "no_dump"
-    created_ns = calls.filter(pl.col("state") < COMPLETED)["created_ns"].min()
+    created_ns = min(
+        (
+            time_ns
+            for time_ns, each in zip(calls["created_ns"], states, strict=True)
+            if each < COMPLETED and time_ns is not None
+        ),
+        default=None,
+    )
     since_ns = created_ns if problem.since_ns is None else problem.since_ns
     return replace(
         problem,
@@ -190,8 +213,8 @@ def _classified(problem: HangProblem, calls: pl.DataFrame, has_starts: bool) -> 
         waiting=waiting,
         started=started,
         behind=behind,
-        odd=tuple(odd) if len(variants) > 1 else (),
+        odd=odd if len(variants) > 1 else (),
         completed=tuple(rank for rank, each in state.items() if each == COMPLETED),
-        since_ns=since_ns if isinstance(since_ns, int) else None,
-        call=calls.filter(pl.col("compared") == common)["call"][0],
+        since_ns=since_ns,
+        call=calls["call"][compared.index(common)],
     )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import polars as pl
 
@@ -97,14 +100,16 @@ def ranks_table(diagnosis: HangDiagnosis) -> Table:
     last = {each.rank: each for each in last_calls(diagnosis, blocking)}
     rows: list[dict[str, object]] = []
     stacks = diagnosis.dumps.stacks
-    for problem in diagnosis.problems:
-        if problem.is_transfer:
-            continue
+    hanging = _hanging(diagnosis)
+    own = calls.join(hanging, on="channel", maintain_order="left").filter(
+        pl.col("sequence") == pl.col("hangs_at")
+    )
+    rows_of: dict[int, dict[int, dict[str, Any]]] = {}
+    for each in own.iter_rows(named=True):
+        rows_of.setdefault(each["problem"], {})[each["rank"]] = each
+    for position in hanging["problem"].to_list():
+        problem, by_rank = diagnosis.problems[position], rows_of.get(position, {})
         channel = diagnosis.dumps.channels.all[problem.channel]
-        own = calls.filter(
-            (pl.col("channel") == problem.channel) & (pl.col("sequence") == problem.sequence)
-        )
-        by_rank = {row["rank"]: row for row in own.iter_rows(named=True)}
         no_dump, odd, missing = map(set, (problem.no_dump, problem.odd, problem.missing))
         order = dict.fromkeys((*problem.odd, *problem.missing, *problem.behind, *channel.members))
         for rank in order:
@@ -132,6 +137,19 @@ def ranks_table(diagnosis: HangDiagnosis) -> Table:
     return _table(HANG_RANKS, rows, _gap_reasons(rows))
 
 
+def _hanging(diagnosis: HangDiagnosis) -> pl.DataFrame:
+    """The collectives that hang: ``problem`` (its position), ``channel`` and ``hangs_at``, the
+    sequence of the call. One join finds the rows of all of them: thousands of groups may hang."""
+    hanging = [
+        (position, problem.channel, problem.sequence)
+        for position, problem in enumerate(diagnosis.problems)
+        if not problem.is_transfer
+    ]
+    names, kinds = ("problem", "channel", "hangs_at"), diagnosis.progress.calls.schema
+    frame = pl.DataFrame(hanging, dict.fromkeys(names, pl.Int64), orient="row")
+    return frame.with_columns(pl.col("channel").cast(kinds["channel"]))
+
+
 def _gap_reasons(rows: list[dict[str, object]]) -> dict[str, str]:
     """Why the columns from traces have nulls, in the words of the rows."""
     gaps = dict.fromkeys(str(row["trace_gap"]) for row in rows if row.get("trace_gap"))
@@ -153,30 +171,35 @@ def collectives_table(diagnosis: HangDiagnosis) -> Table:
     """The collectives around those that hang, by state and call."""
     limits = knowledge().limits
     dumps, calls, reached = diagnosis.dumps, diagnosis.progress.calls, diagnosis.progress.reached
-    rows: list[dict[str, object]] = []
-    for problem in diagnosis.problems:
-        if problem.is_transfer:
-            continue
-        number, sequence = problem.channel, problem.sequence
-        near = calls.filter(
-            pl.col("channel") == number,
+    hanging = _hanging(diagnosis)
+    grouped = (
+        calls.join(hanging, on="channel", maintain_order="left")
+        .filter(
             pl.col("sequence").is_between(
-                sequence - limits.shown_before, sequence + limits.shown_after
-            ),
+                pl.col("hangs_at") - limits.shown_before, pl.col("hangs_at") + limits.shown_after
+            )
         )
-        grouped = near.group_by("sequence", "state", "compared").agg(
-            pl.col("rank").sort(), pl.col("call", "stack").first()
-        )
-        channel = dumps.channels.all[number]
-        shown = [*grouped.sort("sequence", "state", "compared").iter_rows(named=True)]
-        own = reached.filter(pl.col("channel") == number)
+        .group_by("problem", "sequence", "state", "compared", maintain_order=True)
+        .agg(pl.col("rank").sort(), pl.col("call", "stack").first())
+        .sort("problem", "sequence", "state", "compared", maintain_order=True)
+    )
+    members = {
+        channel: (ranks, at)
+        for channel, ranks, at in reached.group_by("channel", maintain_order=True)
+        .agg("rank", "reached")
+        .iter_rows()
+    }
+    rows: list[dict[str, object]] = []
+    for position, its_rows in groupby(grouped.iter_rows(named=True), itemgetter("problem")):
+        problem, shown = diagnosis.problems[position], [*its_rows]
+        channel = dumps.channels.all[problem.channel]
         for row in shown:
             stack = row["stack"]
             rows.append(
                 {
                     "group": channel.label,
                     "sequence": row["sequence"],
-                    "is_hang": row["sequence"] == sequence,
+                    "is_hang": row["sequence"] == problem.sequence,
                     "state": STATES[row["state"]],
                     **_call_cells(diagnosis, row["call"]),
                     "count": len(row["rank"]),
@@ -184,14 +207,17 @@ def collectives_table(diagnosis: HangDiagnosis) -> Table:
                     "location": dumps.stacks["frame"][stack] if stack >= 0 else None,
                 }
             )
+        ranks, last = members.get(problem.channel, ([], []))
         for each in dict.fromkeys(row["sequence"] for row in shown):
-            absent = own.filter(pl.col("reached") < each)["rank"].to_list()
+            absent = [
+                rank for rank, at in zip(ranks, last, strict=True) if at is not None and at < each
+            ]
             if absent:
                 rows.append(
                     {
                         "group": channel.label,
                         "sequence": each,
-                        "is_hang": each == sequence,
+                        "is_hang": each == problem.sequence,
                         "state": "not entered",
                         "count": len(absent),
                         "ranks": _ranks(absent),
