@@ -4,7 +4,7 @@ import { useMemo } from "react";
 
 import { ApiError, apiUrl, fetchJson, type Query } from "./client";
 import type { FileState } from "./fileState";
-import { fetchCountingBusy, isTransient, retryDelayMs } from "./queryClient";
+import { fetchCountingBusy, isTransient, queryClient, retryDelayMs } from "./queryClient";
 import { toResource, type Resource } from "./resource";
 import { useFileState } from "./runs";
 import type { View } from "./types";
@@ -47,6 +47,12 @@ export function useViewBeforeFindings(name: string | null, query: Query): Resour
   // While another selection is computed, the last answer that is complete stays.
   const wasPending = tables.state === "loading" && tables.last?.findings_pending === true;
   return wasPending && whole.state === "loading" && whole.last !== null ? whole : tables;
+}
+
+/** Requests the lists of views again: with the workers that a view of a run opened, the server knows better which have data. */
+export function refreshViewLists(): void {
+  const url = apiUrl("views", {});
+  void queryClient.invalidateQueries({ predicate: ({ queryKey: [kind, address] }) => kind === "answer" && typeof address === "string" && address.startsWith(url) });
 }
 
 /** Query options of one answer; the state of its files is part of the key. */

@@ -1,8 +1,8 @@
 /** The common part of all pages: requests the view, and shows progress or failure. */
-import { useMemo, type ReactNode } from "react";
+import { useEffect, useMemo, type ReactNode } from "react";
 
 import type { Query } from "../api/client";
-import { useView, useViewBeforeFindings } from "../api/hooks";
+import { refreshViewLists, useView, useViewBeforeFindings } from "../api/hooks";
 import type { Resource } from "../api/resource";
 import type { Runs, View, ViewInfo } from "../api/types";
 import { visibleText } from "../lib/visibleText";
@@ -80,6 +80,10 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, be
   useReveal(resource.state === "ready");
   const [run, worker, span] = [target.run.name, target.worker.name, target.span.name];
   const names = useMemo(() => [run, worker, span].filter((name) => name !== ""), [run, worker, span]);
+  const opensRun = info.scope === "run" && resource.state === "ready";
+  useEffect(() => {
+    if (opensRun) refreshViewLists();
+  }, [opensRun, run, span]);
   const tab = currentTab(pageOf(info), info.name, params, shown);
   const context = (view: View): ViewContext => ({
     tab: tab?.id ?? "",

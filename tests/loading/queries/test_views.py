@@ -147,6 +147,35 @@ def test_a_view_of_a_run_is_offered_for_closed_workers_of_a_job_only(
     assert not is_offered("job")
 
 
+@pytest.mark.parametrize("reads_summaries", [True, False])
+def test_summaries_of_closed_workers_decide_whether_a_view_is_offered(
+    catalog: Catalog,
+    tmp_path: Path,
+    write_trace: Writer,
+    monkeypatch: pytest.MonkeyPatch,
+    reads_summaries: bool,
+) -> None:
+    header = {"distributedInfo": {"rank": 0, "world_size": 2}}
+    for number in (0, 1):
+        write_trace(tmp_path / "job" / f"w{number}.pt.trace.json", ("other",), **header)
+    spec = ViewSpec(
+        name="summed",
+        title="Summed",
+        help="",
+        scope="run",
+        tables=(NAMES,),
+        function=of_run,
+        missing=lambda _trace: "This run has none.",
+        reads_summaries=reads_summaries,
+    )
+    use_views(monkeypatch, spec)
+    assert views_answer(catalog, Subject("job", "w0"), wait_s=None).views[0].available
+    files = catalog.workers("job", "", wait_s=None).values()
+    catalog.store.gather([(file, "summary") for file in files], None)
+    views = views_answer(catalog, Subject("job", "w0"), wait_s=None).views
+    assert views[0].available != reads_summaries
+
+
 def test_a_broken_worker_is_named_and_left_out(catalog: Catalog, tmp_path: Path) -> None:
     (tmp_path / "one" / "w2.pt.trace.json").write_text("no json at all")
     (tmp_path / "one" / "w3.pt.trace.json").touch()

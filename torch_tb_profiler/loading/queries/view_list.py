@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torch_tb_profiler.analysis.communication.metadata import world_size
 from torch_tb_profiler.loading.catalog import Catalog
+from torch_tb_profiler.loading.ingest.job import Part
 from torch_tb_profiler.loading.opening.accompanying_files import accompanying_files
 from torch_tb_profiler.loading.queries.traces import subject_trace
 from torch_tb_profiler.requests.questions import Subject
@@ -61,12 +62,14 @@ def _view_entry(
 
 
 def _may_have(catalog: Catalog, spec: ViewSpec, trace: Trace, workers: list[SpanFile]) -> bool:
-    """Whether one of ``workers`` has data for ``spec``, or files beside them; one that is not open
-    yet may have it if ``trace`` is of a job of several ranks."""
+    """Whether one of ``workers`` has data for ``spec``, or files beside them. One that is not open
+    yet, not even as a summary where the view reads these, may have it if ``trace`` is of a job of
+    several ranks."""
     if next(accompanying_files(workers, spec.accompanied_by), None) is not None:
         return True
     is_of_job = (world_size(trace) or 1) > 1
-    traces = [catalog.store.trace(file) for file in workers]
+    part: Part = "summary" if spec.reads_summaries else "trace"
+    traces = [catalog.store.trace(file, part) for file in workers]
     if spec.missing_in_run is not None:
         opened = {file.worker: one for file, one in zip(workers, traces, strict=True)}
         return spec.missing_in_run(opened) is None
