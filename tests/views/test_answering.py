@@ -133,7 +133,7 @@ def test_distributed() -> None:
     late = [{"worker": "rank1", "collectives": 8, "arrived_last": 5, "delay_us": 1308.0}]
     assert answer("distributed", {"overlap": overlap, "stragglers": late}, worker_count=2) == (
         "Communication that nothing overlaps takes 5.0 % to 20.0 % of the step. rank1 arrives last "
-        "in 5 of 8 collectives and holds the others up 1.31 ms (est.)."
+        "in 5 of 8 collectives and holds the others up 1.31 ms in all (est.)."
     )
     alone = answer("distributed", {"overlap": [], "stragglers": late}, worker_count=1)
     assert alone == "Only one worker is loaded, so who is late is unknown."

@@ -26,8 +26,8 @@ function shown(values: readonly (readonly [string, number])[]): string[] {
 
 it("shows mean, shortest and longest in one unit, each with its own digits", () => {
   expect(shown([["mean_us", 1234], ["min_us", 12.3456], ["max_us", 20_500]])).toEqual(["1.234 ms", "0.01235 ms", "20.50 ms"]);
-  expect(shown([["self_us", 0.5], ["total_us", 2_345_678]])).toEqual(["0.000000500 s", "2.346 s"]);
-  expect(shown([["self_us", 0], ["total_us", 2_345_678]])).toEqual(["0 s", "2.346 s"]);
+  expect(shown([["self_us", 0.5], ["total_us", 2_345_678]])).toEqual(["500.00 ns", "2.346 s"]);
+  expect(shown([["self_us", 0], ["total_us", 2_345_678]])).toEqual(["0 µs", "2.346 s"]);
 });
 
 it("takes the unit of the shown columns", () => {

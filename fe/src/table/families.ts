@@ -1,7 +1,11 @@
 /** Groups of columns that are read together and share one unit. */
 import type { Column } from "../api/types";
+import { scaleFor } from "../lib/units";
 
-/** Per column the largest of `magnitudes` within its group. */
+/** A column whose largest value is below this in the unit of its group has a unit of its own: 0.00006 s is hard to read. */
+const LEAST_SHOWN = 0.01;
+
+/** Per column the largest of `magnitudes` within its group; of far smaller columns, that of their measure alone. */
 export function largestOfFamilies(columns: readonly Column[], magnitudes: readonly number[]): number[] {
   const groups = new Map<string, Set<number>>();
   columns.forEach((column, index) => {
@@ -11,7 +15,13 @@ export function largestOfFamilies(columns: readonly Column[], magnitudes: readon
     for (const [key, group] of groups) if ([...group].some((member) => members.has(member))) groups.set(key, members);
     for (const key of keys) groups.set(key, members);
   });
-  return columns.map((column) => Math.max(...[...(groups.get(`key ${comparedKey(column)}`) ?? [])].map((member) => magnitudes[member] ?? 0)));
+  const largestOf = (members: Iterable<number>) => Math.max(...[...members].map((member) => magnitudes[member] ?? 0));
+  return columns.map((column) => {
+    const key = comparedKey(column);
+    const largest = largestOf(groups.get(`key ${key}`) ?? []);
+    const own = largestOf(columns.flatMap((each, index) => (comparedKey(each) === key ? [index] : [])));
+    return own / scaleFor(column.unit, largest).divisor < LEAST_SHOWN ? own : largest;
+  });
 }
 
 /** Baseline, candidate and difference of a measure share a key. */

@@ -25,8 +25,9 @@ MIN_CHARS = 256
 
 NO_NAME = "(no name)"
 CPP = re.compile(r"::|[\w$][<(]")
-NO_CPP = re.compile(r"""^[^\w~$:'({\[<]|^<(?!unnamed>)|["\\`@;]|/(?=[^\W\d])""")
-"""Not part of C++ names: markup and paths, in which the reader would find words."""
+NO_CPP = re.compile(r"""^[^\w~$:'({\[<]|^<(?!unnamed>)|["\\`@;]|/(?=[^\W\d])|\s\d+<-\d+$""")
+"""Not part of C++ names: markup, paths and the ranks of a transfer (``nccl:recv 0<-1``), in which
+the reader would find words."""
 
 COPIES = re.compile(r"\[?(CUDA )?[Mm]em(cpy|set)")
 

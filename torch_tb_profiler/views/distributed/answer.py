@@ -44,5 +44,5 @@ def _late(view: View) -> str | None:
     if first is None:
         return "No worker is known to be late."
     times = f"in {first['arrived_last']:,} of {first['collectives']:,} collectives"
-    delay = duration_text(first["delay_us"])
-    return f"{quoted(first['worker'])} arrives last {times} and holds the others up {delay} (est.)."
+    delay = f"{duration_text(first['delay_us'])} in all (est.)"
+    return f"{quoted(first['worker'])} arrives last {times} and holds the others up {delay}."
