@@ -11,8 +11,8 @@ test("the answer names the rank, its call and the group; the tables list them", 
   try {
     await page.goto(`${server.url}#view=hang`);
     await expect(page.getByText("Rank 1 called all_gather as #4 of the group of all ranks, where the other 3 ranks called all_reduce")).toBeVisible();
-    await expect(card(page, "Groups").getByText("calls do not match")).toBeVisible();
-    await expect(card(page, "Groups").getByText("all ranks", { exact: true })).toBeVisible();
+    await expect(card(page, "What hangs").getByText("calls do not match")).toBeVisible();
+    await expect(card(page, "What hangs").getByText("all ranks", { exact: true })).toBeVisible();
     expect(await faults(page)).toEqual([]);
     await switchToDark(page);
     expect(await contrastFaults(page)).toEqual([]);

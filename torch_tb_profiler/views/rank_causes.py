@@ -31,6 +31,11 @@ def ranks_text(cause: RankCause, job: RankJob) -> str:
     return rank_text((job.numbers[position] for position in cause.ranks.tolist()), MAX_RANKS)
 
 
+def title(cause: RankCause) -> str:
+    """What people call a cause: ``"Slow device"``."""
+    return cause_text(cause.cause, cause.variant).title
+
+
 def sentence(cause: RankCause) -> str:
     """What a cause is, with its figures."""
     return cause_text(cause.cause, cause.variant).text.format(**_figures(cause))

@@ -975,8 +975,8 @@ export const VIEWS = {
     parameters: ["parallel"],
     tables: {
       "ranks": ["worker", "rank", "node", "outliers", "step_us", "longest_step_us", "utilization_pct", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "memory_peak_bytes", "kernels", "slowest_phase", "slowest_phase_us", "pattern", "others_wait_us", "meanwhile", "steps", "pipeline", "data", "context", "expert", "tensor"],
-      "slow_ranks": ["cause", "level", "location", "ranks", "pattern", "steps", "detail", "cost_us", "cost_pct", "evidence"],
-      "rank_outliers": ["worker", "rank", "column", "measure", "unit", "value", "median", "robust_z"],
+      "slow_ranks": ["title", "cause", "level", "location", "ranks", "pattern", "steps", "detail", "cost_us", "cost_pct", "evidence"],
+      "rank_outliers": ["worker", "rank", "measure", "value_text", "median_text", "change", "column", "unit", "value", "median", "robust_z"],
       "patterns": ["pattern", "rank_count", "ranks", "nodes", "differs_in", "meanwhile", "step_us", "dataloader_us", "forward_us", "backward_us", "optimizer_us", "other_us", "dataloader_busy_pct", "forward_busy_pct", "backward_busy_pct", "optimizer_busy_pct", "other_busy_pct"],
       "rank_steps": ["step", "worker", "rank", "step_us", "computation_us", "exposed_communication_us", "idle_us", "input_wait_us", "host_wait_us", "pause_us", "kernels", "memory_peak_bytes"],
     },
@@ -1045,8 +1045,9 @@ export const VIEWS = {
     groupBys: [],
     parameters: [],
     tables: {
-      "hang_groups": ["group", "backend", "members", "ranks", "last_completed", "sequence", "operation", "problem", "is_root", "waiting_ranks", "blocking_ranks", "no_dump_ranks", "held_by", "waited_us"],
+      "hangs": ["group_count", "group", "sequence", "operation", "problem", "is_root", "waiting_ranks", "blocking_ranks", "no_dump_ranks", "held_by", "waited_us"],
       "hang_ranks": ["rank", "group", "sequence", "operation", "state", "fits", "waited_us", "location", "last_call", "host_at_hang", "device_at_hang", "trace_gap", "stack"],
+      "hang_groups": ["group", "backend", "members", "ranks", "last_completed", "sequence", "operation", "problem", "is_root", "waiting_ranks", "blocking_ranks", "no_dump_ranks", "held_by", "waited_us"],
       "hang_collectives": ["group", "sequence", "is_hang", "state", "operation", "input_sizes", "output_sizes", "types", "count", "ranks", "location"],
       "batch_transfers": ["group", "batch", "rank", "peer", "operation", "state", "problem", "sizes", "peer_sizes", "waited_us", "location"],
       "hang_dumps": ["rank", "file", "version", "library", "calls", "is_overwritten", "is_cut"],
@@ -2559,6 +2560,7 @@ export interface RanksRanksRow {
 }
 
 export interface RanksSlowRanksRow {
+  title: string | null;
   cause: string | null;
   level: string | null;
   location: string | null;
@@ -2574,8 +2576,11 @@ export interface RanksSlowRanksRow {
 export interface RanksRankOutliersRow {
   worker: string | null;
   rank: number | null;
-  column: string | null;
   measure: string | null;
+  value_text: string | null;
+  median_text: string | null;
+  change: string | null;
+  column: string | null;
   unit: string | null;
   value: number | null;
   median: number | null;
@@ -2969,12 +2974,9 @@ export interface RolesGenerationsRow {
   last_worker: string | null;
 }
 
-export interface HangHangGroupsRow {
+export interface HangHangsRow {
+  group_count: number | null;
   group: string | null;
-  backend: string | null;
-  members: number | null;
-  ranks: string | null;
-  last_completed: number | null;
   sequence: number | null;
   operation: string | null;
   problem: string | null;
@@ -3000,6 +3002,23 @@ export interface HangHangRanksRow {
   device_at_hang: string | null;
   trace_gap: string | null;
   stack: string | null;
+}
+
+export interface HangHangGroupsRow {
+  group: string | null;
+  backend: string | null;
+  members: number | null;
+  ranks: string | null;
+  last_completed: number | null;
+  sequence: number | null;
+  operation: string | null;
+  problem: string | null;
+  is_root: boolean | null;
+  waiting_ranks: string | null;
+  blocking_ranks: string | null;
+  no_dump_ranks: string | null;
+  held_by: string | null;
+  waited_us: number | null;
 }
 
 export interface HangHangCollectivesRow {
@@ -3695,8 +3714,9 @@ export interface Rows {
     "generations": RolesGenerationsRow;
   };
   "hang": {
-    "hang_groups": HangHangGroupsRow;
+    "hangs": HangHangsRow;
     "hang_ranks": HangHangRanksRow;
+    "hang_groups": HangHangGroupsRow;
     "hang_collectives": HangHangCollectivesRow;
     "batch_transfers": HangBatchTransfersRow;
     "hang_dumps": HangHangDumpsRow;

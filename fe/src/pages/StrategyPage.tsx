@@ -1,7 +1,7 @@
 /** How the job is divided among its ranks: the matrix of ranks, the pipeline, and what each dimension costs. */
 import { navigate, useParams } from "../state/urlStore";
 import { PageNotes } from "./PageNotes";
-import { PageTable } from "./PageTable";
+import { FoldedTable, PageTable } from "./PageTable";
 import { RankMatrix } from "./rankMatrix/RankMatrix";
 import { PipelineChart } from "./strategy/PipelineChart";
 import { matrixRanks, measuresOf } from "./strategy/ranks";
@@ -11,7 +11,9 @@ import { ViewFrame, type PageProps, type ViewContext } from "./ViewFrame";
 
 const PARALLEL_KEY = "parallel";
 const MEASURE_KEY = "measure";
-const TABLES = ["dimensions", "bubbles", "matrix_lines", "groups", "rank_matrix", "pipeline", "recorded_strategy"];
+const TABLES = ["dimensions", "bubbles", "groups", "recorded_strategy"];
+/** What the pictures above show, in numbers. */
+const FOLDED = ["matrix_lines", "rank_matrix", "pipeline"];
 
 export function StrategyPage(props: PageProps) {
   const params = useParams();
@@ -60,6 +62,9 @@ function StrategyBody(context: ViewContext) {
       {pipeline !== undefined && <PipelineChart table={pipeline} fileName={fileName("pipeline")} onOpen={open} />}
       {TABLES.map((name) => (
         <PageTable key={name} context={context} name={name} hideEmpty />
+      ))}
+      {FOLDED.map((name) => (
+        <FoldedTable key={name} context={context} name={name} />
       ))}
       <PageNotes notes={view.notes} />
     </>

@@ -96,7 +96,7 @@ def test_one_rank_has_no_balance_but_its_exchange() -> None:
     view = view_of({"worker0": recorded})
     facts = facts_of(view)
     assert facts["exchange_exposed_us"] == exposed_us
-    assert facts["exchange_hidden_us"] == transfer_us - exposed_us
+    assert facts["exchange_us"] == transfer_us
     assert facts["token_imbalance"] is None
     assert facts["imbalance_cost_us"] is None
     assert view.answer is not None

@@ -132,6 +132,13 @@ def test_ranks_that_never_communicate_stand_out() -> None:
     assert view.answer.startswith("Rank 5 makes the steps 25.2 % longer (est.): its kernels take")
     assert set(view.tables["rank_outliers"].frame["worker"]) == {"w5"}
     assert set(view.tables["rank_outliers"].frame["column"]) >= {"computation_us", "idle_us"}
+    (computation,) = (
+        row
+        for row in view.tables["rank_outliers"].frame.iter_rows(named=True)
+        if row["column"] == "computation_us"
+    )
+    assert computation["value_text"] == f"{computation['value']:.1f} µs"
+    assert computation["change"].startswith("+1")
 
 
 def test_patterns_name_the_ranks_that_differ() -> None:

@@ -94,10 +94,10 @@ def _layer(row: dict[str, object]) -> str:
 
 
 def _exchange(view: View) -> str | None:
-    hidden, exposed = (value_of(view, f"exchange_{key}_us") for key in ("hidden", "exposed"))
-    if hidden is None or exposed is None:
+    whole, exposed = (value_of(view, key) for key in ("exchange_us", "exchange_exposed_us"))
+    if whole is None or exposed is None:
         return None
-    whole = hidden + exposed
+    hidden = whole - exposed
     text = f"Dispatch and combine take {duration_text(whole)} per step"
     if hidden <= _NEGLIGIBLE * whole:
         return f"{text}, none of it hidden behind computation."

@@ -79,9 +79,8 @@ def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tupl
         exposed_us=pl.col("dispatch_exposed_us") + pl.col("combine_exposed_us"),
     )
     all_us, exposed_us = (exchange[key].mean() for key in ("all_us", "exposed_us"))
-    has_exchange = isinstance(all_us, float) and all_us > 0
-    exposed = exposed_us if has_exchange and isinstance(exposed_us, float) else None
-    hidden = all_us - exposed if exposed is not None and isinstance(all_us, float) else None
+    whole = all_us if isinstance(all_us, float) and all_us > 0 else None
+    exposed = exposed_us if whole is not None and isinstance(exposed_us, float) else None
     cost_us = _cost_us(costs)
     step_us = sum(loads.step_ns) / max(sum(loads.steps), 1) / NS_PER_US
     tokens, time = (_maximum(ranks, key) for key in ("token_ratio", "time_ratio"))
@@ -126,14 +125,13 @@ def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tupl
             None if cost_us is not None else ONE_RANK,
         ),
         Fact(
-            "exchange_hidden_us",
-            "Dispatch and combine, hidden",
-            hidden,
+            "exchange_us",
+            "Dispatch and combine",
+            None if exposed is None else whole,
             "us",
             None,
-            "Time of dispatch and combine per step during which the rank computes; mean of the "
-            "ranks.",
-            None if hidden is not None else NO_EXCHANGE,
+            "Time of dispatch and combine per step; mean of the ranks.",
+            None if exposed is not None else NO_EXCHANGE,
         ),
         Fact(
             "exchange_exposed_us",
@@ -141,7 +139,7 @@ def _facts(loads: ExpertLoads, costs: pl.DataFrame, ranks: pl.DataFrame) -> tupl
             exposed,
             "us",
             None,
-            "The rest of it: nothing computes; mean of the ranks.",
+            "Of that, the time in which nothing computes; mean of the ranks.",
             None if exposed is not None else NO_EXCHANGE,
         ),
         Fact(

@@ -11,10 +11,10 @@ NO_TIME = "The dump has no time of the call."
 _GROUP = Column("group", "Group", "string", None, "Process group.")
 _SEQUENCE = Column(
     "sequence",
-    "Number",
+    "Sequence Number",
     "integer",
     None,
-    "Sequence number: torch counts the collectives of a group from 1.",
+    "As torch counts the collectives of a group from 1.",
 )
 _OPERATION = Column(
     "operation", "Call", "string", None, "Collective or transfer, with its backend."
@@ -34,6 +34,52 @@ _LOCATION = Column(
     None,
     "Innermost frame of the call that is not of torch.",
     null_reason=NO_STACK,
+)
+
+_CAUSE = (
+    Column("problem", "Problem", "string", None, "What keeps the members waiting."),
+    Column(
+        "is_root",
+        "Root",
+        "boolean",
+        None,
+        "Whether no other hang explains it: the ranks that its members wait for wait nowhere "
+        "else, or the groups wait for each other.",
+    ),
+    Column("waiting_ranks", "Waiting", "string", None, "Members that wait in it."),
+    Column(
+        "blocking_ranks",
+        "Waited For",
+        "string",
+        None,
+        "Members that did not enter it, have not started it, or made a call that does not fit.",
+    ),
+    Column("no_dump_ranks", "No Dump", "string", None, "Members without a dump."),
+    Column(
+        "held_by",
+        "Held By",
+        "string",
+        None,
+        "Groups in which the ranks wait that it waits for.",
+    ),
+)
+
+HANGS = TableSpec(
+    "hangs",
+    "What hangs",
+    "One row per collective or transfer that ranks wait in, those that explain the others first. "
+    "Groups with the same call, problem and cause are one row; the table of groups has each.",
+    (
+        Column(
+            "group_count", "Groups", "integer", "count", "Process groups that hang in this way."
+        ),
+        Column("group", "Group", "string", None, "Their names; of many the first ones."),
+        _SEQUENCE,
+        _OPERATION,
+        *_CAUSE,
+        _SINCE,
+    ),
+    when_empty="No rank waits in a collective or transfer.",
 )
 
 HANG_GROUPS = TableSpec(
@@ -65,31 +111,7 @@ HANG_GROUPS = TableSpec(
             null_reason="No member waits in a collective of the group.",
         ),
         _OPERATION,
-        Column("problem", "Problem", "string", None, "What keeps the members waiting."),
-        Column(
-            "is_root",
-            "Root",
-            "boolean",
-            None,
-            "Whether no other hang explains it: the ranks that its members wait for wait nowhere "
-            "else, or the groups wait for each other.",
-        ),
-        Column("waiting_ranks", "Waiting", "string", None, "Members that wait in it."),
-        Column(
-            "blocking_ranks",
-            "Waited For",
-            "string",
-            None,
-            "Members that did not enter it, have not started it, or made a call that does not fit.",
-        ),
-        Column("no_dump_ranks", "No Dump", "string", None, "Members without a dump."),
-        Column(
-            "held_by",
-            "Held By",
-            "string",
-            None,
-            "Groups in which the ranks wait that it waits for.",
-        ),
+        *_CAUSE,
         _SINCE,
     ),
     when_empty="The dumps hold no collective.",
@@ -227,4 +249,4 @@ HANG_DUMPS = TableSpec(
     is_summary=True,
 )
 
-TABLES = (HANG_GROUPS, HANG_RANKS, HANG_COLLECTIVES, BATCH_TRANSFERS, HANG_DUMPS)
+TABLES = (HANGS, HANG_RANKS, HANG_GROUPS, HANG_COLLECTIVES, BATCH_TRANSFERS, HANG_DUMPS)

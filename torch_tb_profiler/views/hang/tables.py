@@ -31,9 +31,11 @@ FIRST_ROWS = 2000
 """Rows of a table that come with the view; more where the table itself is asked for."""
 
 
-def _table(
+def hang_table(
     spec: TableSpec, rows: list[dict[str, object]], reasons_now: Mapping[str, str] | None = None
 ) -> Table:
+    """A table of rows; of many the first ones come with the view."""
+
     def first(count: int) -> Table:
         frame = pl.DataFrame(rows[:count], spec.polars_schema())
         reasons = {each.key: each.null_reason for each in spec.columns}
@@ -55,20 +57,15 @@ def groups_table(diagnosis: HangDiagnosis) -> Table:
     completed = completed_by_all(diagnosis)
     rows: list[dict[str, object]] = []
     used = set()
-    for problem, cause in zip(diagnosis.problems, diagnosis.causes, strict=True):
+    for number, problem in enumerate(diagnosis.problems):
         used.add(problem.channel)
-        holders = [channels[diagnosis.problems[each].channel].label for each in cause.held_by]
         rows.append(
             _group_row(diagnosis, problem.channel, completed)
+            | hang_cells(diagnosis, number)
             | {
-                "sequence": problem.sequence,
-                "operation": _operation(diagnosis, problem.call),
-                "problem": PROBLEMS[problem.kind],
-                "is_root": cause.is_root,
-                "waiting_ranks": _ranks(problem.waiting),
-                "blocking_ranks": _ranks(problem.odd or problem.blockers) or None,
-                "no_dump_ranks": _ranks(problem.no_dump) or None,
-                "held_by": ", ".join(dict.fromkeys(holders)) or None,
+                "waiting_ranks": ranks_cell(problem.waiting),
+                "blocking_ranks": ranks_cell(problem.odd or problem.blockers) or None,
+                "no_dump_ranks": ranks_cell(problem.no_dump) or None,
                 "waited_us": _waited_us(diagnosis, problem.since_ns),
             }
         )
@@ -77,7 +74,21 @@ def groups_table(diagnosis: HangDiagnosis) -> Table:
         for number in range(len(channels))
         if number not in used
     ]
-    return _table(HANG_GROUPS, rows)
+    return hang_table(HANG_GROUPS, rows)
+
+
+def hang_cells(diagnosis: HangDiagnosis, number: int) -> dict[str, object]:
+    """What a problem, by its number, is: the cells that equal ones share."""
+    problem, cause = diagnosis.problems[number], diagnosis.causes[number]
+    channels = diagnosis.dumps.channels.all
+    holders = [channels[diagnosis.problems[each].channel].label for each in cause.held_by]
+    return {
+        "sequence": problem.sequence,
+        "operation": _operation(diagnosis, problem.call),
+        "problem": PROBLEMS[problem.kind],
+        "is_root": cause.is_root,
+        "held_by": ", ".join(dict.fromkeys(holders)) or None,
+    }
 
 
 def _group_row(
@@ -88,7 +99,7 @@ def _group_row(
         "group": channel.label,
         "backend": channel.backend or None,
         "members": len(channel.members),
-        "ranks": _ranks(channel.members),
+        "ranks": ranks_cell(channel.members),
         "last_completed": completed.get(number),
     }
 
@@ -134,7 +145,7 @@ def ranks_table(diagnosis: HangDiagnosis) -> Table:
                 cells["last_call"] = last[rank].text
             cells |= moment_cells(diagnosis, rank, problem.since_ns)
             rows.append(cells)
-    return _table(HANG_RANKS, rows, _gap_reasons(rows))
+    return hang_table(HANG_RANKS, rows, _gap_reasons(rows))
 
 
 def _hanging(diagnosis: HangDiagnosis) -> pl.DataFrame:
@@ -203,7 +214,7 @@ def collectives_table(diagnosis: HangDiagnosis) -> Table:
                     "state": STATES[row["state"]],
                     **_call_cells(diagnosis, row["call"]),
                     "count": len(row["rank"]),
-                    "ranks": _ranks(row["rank"]),
+                    "ranks": ranks_cell(row["rank"]),
                     "location": dumps.stacks["frame"][stack] if stack >= 0 else None,
                 }
             )
@@ -220,10 +231,10 @@ def collectives_table(diagnosis: HangDiagnosis) -> Table:
                         "is_hang": each == problem.sequence,
                         "state": "not entered",
                         "count": len(absent),
-                        "ranks": _ranks(absent),
+                        "ranks": ranks_cell(absent),
                     }
                 )
-    return _table(HANG_COLLECTIVES, rows)
+    return hang_table(HANG_COLLECTIVES, rows)
 
 
 def _call_cells(diagnosis: HangDiagnosis, call: int) -> dict[str, object]:
@@ -263,7 +274,7 @@ def transfers_table(diagnosis: HangDiagnosis) -> Table:
                 "location": dumps.stacks["frame"][stack] if stack >= 0 else None,
             }
         )
-    return _table(BATCH_TRANSFERS, rows)
+    return hang_table(BATCH_TRANSFERS, rows)
 
 
 def _moved(diagnosis: HangDiagnosis, call: int | None) -> str | None:
@@ -290,10 +301,10 @@ def dumps_table(diagnosis: HangDiagnosis) -> Table:
         }
         for number, row in enumerate(diagnosis.dumps.files.iter_rows(named=True))
     ]
-    return _table(HANG_DUMPS, sorted(rows, key=lambda row: (row["rank"], row["file"])))
+    return hang_table(HANG_DUMPS, sorted(rows, key=lambda row: (row["rank"], row["file"])))
 
 
-def _ranks(ranks: Iterable[int]) -> str:
+def ranks_cell(ranks: Iterable[int]) -> str:
     """All of them: the pages draw a mark for each."""
     return rank_text(ranks, MAX_RANKS)
 
@@ -311,7 +322,10 @@ __all__ = [
     "collectives_table",
     "dumps_table",
     "groups_table",
+    "hang_cells",
+    "hang_table",
     "operation_text",
+    "ranks_cell",
     "ranks_table",
     "transfers_table",
 ]

@@ -200,13 +200,18 @@ def _at(last: list[LastCall]) -> str:
 
 
 def _deadlock(diagnosis: HangDiagnosis) -> str:
+    # Of several transfers in which the same ranks wait for the same others, the first is enough.
+    first: dict[tuple[object, ...], HangProblem] = {}
+    for problem, cause in zip(diagnosis.problems, diagnosis.causes, strict=True):
+        key = (problem.channel, problem.waiting, problem.blockers)
+        if cause.is_cycle and (key not in first or problem.sequence < first[key].sequence):
+            first[key] = problem
     parts = [
         f"{in_sentence(problem.waiting)} {_wait(problem.waiting)} in "
         f"{call_text(diagnosis, problem)} for {in_sentence(problem.blockers)}"
-        for problem, cause in zip(diagnosis.problems, diagnosis.causes, strict=True)
-        if cause.is_cycle
+        for problem in first.values()
     ]
-    more = f", and so on ({len(parts)} groups)" if len(parts) > 3 else ""
+    more = f", and so on ({len(parts)} waits)" if len(parts) > 3 else ""
     waits = f"{', while '.join(parts[:3])}{more}."
     if not diagnosis.problems[0].is_transfer:
         return f"Deadlock, calls in another order: {waits}"
@@ -229,12 +234,12 @@ def _skipped_transfer(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
 
 
 def _others(diagnosis: HangDiagnosis) -> str | None:
-    causes = diagnosis.causes
-    held = sum(not cause.is_root for cause in causes)
-    roots = [] if causes[0].is_cycle else [causes[number] for number in diagnosis.roots[1:]]
-    culprits = set(causes[0].culprits)
-    same = sum(bool(each.culprits) and culprits.issuperset(each.culprits) for each in roots)
-    others = len(roots) - same
+    causes, problems = diagnosis.causes, diagnosis.problems
+    known = {problems[number].channel for number in diagnosis.roots}
+    held = len({problem.channel for problem in problems} - known)
+    roots = [] if causes[0].is_cycle else [_blamed(diagnosis, number) for number in diagnosis.roots]
+    same = sum(bool(each) and each <= roots[0] for each in roots[1:])
+    others = max(0, len(roots) - 1) - same
     return joined(
         (
             f"The same holds up {counted(same, 'other group')}." if same else None,
@@ -246,6 +251,11 @@ def _others(diagnosis: HangDiagnosis) -> str | None:
             else None,
         )
     )
+
+
+def _blamed(diagnosis: HangDiagnosis, number: int) -> frozenset[int]:
+    """The ranks that a problem waits for in the end, or those of which nothing is known."""
+    return frozenset(diagnosis.causes[number].culprits or diagnosis.problems[number].no_dump)
 
 
 def _shifted(diagnosis: HangDiagnosis, problem: HangProblem) -> str | None:

@@ -12,6 +12,7 @@ from torch_tb_profiler.analysis.hang.dumps import has_dump
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.hang.columns import TABLES
+from torch_tb_profiler.views.hang.hangs import hangs_table
 from torch_tb_profiler.views.hang.notes import hang_notes
 from torch_tb_profiler.views.hang.tables import (
     collectives_table,
@@ -37,8 +38,9 @@ def hang(traces: Mapping[str, Trace], _selection: Selection) -> View:
     if diagnosis is None:
         return View()
     tables = (
-        groups_table(diagnosis),
+        hangs_table(diagnosis),
         ranks_table(diagnosis),
+        groups_table(diagnosis),
         collectives_table(diagnosis),
         transfers_table(diagnosis),
         dumps_table(diagnosis),

@@ -130,11 +130,14 @@ OUTLIERS = TableSpec(
     (
         WORKER,
         _RANK,
-        Column("column", "Column", "string", None, "Column of the table of ranks."),
         Column("measure", "Measure", "string", None, "What it is."),
-        Column("unit", "Unit", "string", None, "Unit of the values."),
-        Column("value", "Value", "number", None, "Value of the rank."),
-        Column("median", "Median", "number", None, "Median of its peers."),
+        Column("value_text", "Value", "string", None, "Value of the rank."),
+        Column("median_text", "Median of Peers", "string", None, "Median of its peers."),
+        Column("change", "Difference", "string", None, "How the value differs from the median."),
+        Column("column", "Column", "string", None, "Column of the table of ranks.", hidden=True),
+        Column("unit", "Unit", "string", None, "Unit of the numbers.", hidden=True),
+        Column("value", "Value (number)", "number", None, "Value of the rank.", hidden=True),
+        Column("median", "Median (number)", "number", None, "Median of its peers.", hidden=True),
         Column(
             "robust_z",
             "Robust z",

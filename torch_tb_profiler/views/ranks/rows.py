@@ -137,6 +137,7 @@ def outliers_table(ranks: pl.DataFrame, outliers: pl.DataFrame) -> Table:
     """The table ``rank_outliers``."""
     measures = {each.key: each for each in rank_measures_file().measures}
     keys = outliers["measure"].to_list()
+    rows = outliers.select("measure", "value", "median").rows()
     is_time = pl.Series([key.endswith("_ns") for key in keys], dtype=pl.Boolean)
     frame = outliers.with_columns(
         *ranks.select("worker", "rank")[outliers["worker"].to_numpy()],
@@ -144,10 +145,18 @@ def outliers_table(ranks: pl.DataFrame, outliers: pl.DataFrame) -> Table:
         measure=pl.Series([measures[key].title for key in keys], dtype=pl.String),
         unit=pl.Series([_unit(key) for key in keys], dtype=pl.String),
         robust_z=pl.when(pl.col("z").is_finite()).then("z"),
+        change=pl.Series([change_text(*row) for row in rows], dtype=pl.String),
+        value_text=pl.Series([_value(key, value) for key, value, _ in rows], dtype=pl.String),
+        median_text=pl.Series([_value(key, median) for key, _, median in rows], dtype=pl.String),
     ).with_columns(
         pl.when(is_time).then(pl.col(key) / 1000).otherwise(key) for key in ("value", "median")
     )
     return _shown(OUTLIERS, frame, {"rank": NO_RANK})
+
+
+def _value(key: str, value: float) -> str:
+    """The value of a measure, whose key ends with its unit."""
+    return value_text(key.rpartition("_")[2], value)
 
 
 def _column_key(key: str) -> str:

@@ -19,7 +19,7 @@ from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.programs import program_of
-from torch_tb_profiler.views.rank_causes import location_text, ranks_text, sentence
+from torch_tb_profiler.views.rank_causes import location_text, ranks_text, sentence, title
 from torch_tb_profiler.views.schema import Column, Table, TableSpec
 
 MAX_STEPS = 10
@@ -31,14 +31,23 @@ SLOW_RANKS = TableSpec(
     "One row per cause that makes the steps of the job longer, most expensive first.",
     (
         Column(
-            "cause",
+            "title",
             "Cause",
             "string",
             None,
-            "slow_device: the same kernels take longer. slow_host: work is launched later. "
-            "slow_input: it waits for data. slow_link: transfers take longer than others of their "
-            "size. uneven_work: it has more to compute. pause: garbage collection, a checkpoint or "
-            "one long gap.",
+            "Slow device: the same kernels take longer. Slow host: work is launched later. "
+            "Slow input: it waits for data. Slow link: transfers take longer than others of their "
+            "size. More work than others: it has more to compute. Pause: garbage collection, a "
+            "checkpoint or one long gap.",
+        ),
+        Column(
+            "cause",
+            "Key of the Cause",
+            "string",
+            None,
+            "slow_device, slow_host, slow_input, slow_link, uneven_work or pause: the same in "
+            "every version.",
+            hidden=True,
         ),
         Column(
             "level",
@@ -70,6 +79,7 @@ SLOW_RANKS = TableSpec(
             "string",
             None,
             "What a pause is: garbage collection or a checkpoint.",
+            hidden=True,
         ),
         Column(
             "cost_us",
@@ -128,6 +138,7 @@ def _row(cause: RankCause, known: RankCauses, program: int | None) -> dict[str, 
         name for name, struck in zip(known.job.steps, cause.steps.tolist(), strict=True) if struck
     ]
     return {
+        "title": title(cause),
         "cause": cause.cause,
         "level": cause.level,
         "location": location if program is None else f"{location} of program {program}",

@@ -3,7 +3,7 @@ import type { Row, Table } from "../../api/types";
 import { formatValue } from "../../lib/format";
 import { numberOf, textOf } from "../../lib/rows";
 import { visibleText } from "../../lib/visibleText";
-import { causeTitle, whenText } from "./causes";
+import { whenText } from "./causes";
 
 /** Causes shown here; all are in the table below. */
 const SHOWN = 5;
@@ -35,7 +35,7 @@ function Cause({ table, row, number }: { readonly table: Table; readonly row: Ro
       <span className="finding-mark warning">{number}</span>
       <div>
         <h3>
-          {causeTitle(textOf(table, row, "cause"), textOf(table, row, "detail"))}: {text("location")}
+          {text("title")}: {text("location")}
         </h3>
         <p className="finding-text">{text("evidence")}</p>
         <p className="soft">{visibleText(whenText(textOf(table, row, "pattern"), textOf(table, row, "steps")))}</p>
