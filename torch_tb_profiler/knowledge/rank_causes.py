@@ -47,9 +47,18 @@ class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stage_pct: float
     late_stage_times: float
     late_stage_pct: float
+    few_steps: int
+    few_steps_cost_pct: float
     steady_pct: float
     experts_pct: float
     one_gap_pct: float
+
+
+class FewStepsText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a sentence adds where one step, or few, are compared."""
+
+    one: str
+    several: str
 
 
 class CauseText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,6 +85,7 @@ class RankCausesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     pauses: tuple[PauseRule, ...]
     experts: ExpertKernelNames
     limits: CauseLimits
+    few_steps: FewStepsText
     texts: tuple[CauseText, ...]
 
 
@@ -107,6 +117,28 @@ def is_expert_kernel(name: str) -> bool:
     """Whether a kernel of this name computes the experts of a mixture: its duration depends on
     the number of tokens that were routed to its rank."""
     return _experts().fullmatch(name[:MAX_NAME_CHARS]) is not None
+
+
+def few_steps_text(steps: int) -> str | None:
+    """What a cause in so many steps rests on, to follow a clause in parentheses; None where they
+    are enough."""
+    file = rank_causes_file()
+    if steps > file.limits.few_steps:
+        return None
+    return file.few_steps.one if steps == 1 else file.few_steps.several.format(count=steps)
+
+
+def least_cost_pct(steps: int, *, is_certain: bool) -> float:
+    """From when on a cause is worth a search, in percent of the step.
+
+    Args:
+        steps: How many are compared.
+        is_certain: Whether more than one moment shows it: most kernels, or a name.
+    """
+    limits = rank_causes_file().limits
+    if is_certain or steps > limits.few_steps:
+        return limits.least_cost_pct
+    return max(limits.least_cost_pct, limits.few_steps_cost_pct / steps)
 
 
 @once

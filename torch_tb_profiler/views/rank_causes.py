@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_tb_profiler.analysis.ranks.causes import RankCause
 from torch_tb_profiler.analysis.ranks.job import RankJob
-from torch_tb_profiler.knowledge.rank_causes import cause_text
+from torch_tb_profiler.knowledge.rank_causes import cause_text, few_steps_text
 from torch_tb_profiler.trace.limits import MAX_RANKS
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.rank_text import rank_text
@@ -38,12 +38,17 @@ def title(cause: RankCause) -> str:
 
 def sentence(cause: RankCause) -> str:
     """What a cause is, with its figures."""
-    return cause_text(cause.cause, cause.variant).text.format(**_figures(cause))
+    text = cause_text(cause.cause, cause.variant).text.format(**_figures(cause))
+    basis = few_steps_text(len(cause.steps))
+    first, end, rest = text.partition(". ")
+    return text if basis is None else f"{first} ({basis}){end}{rest}"
 
 
 def clause(cause: RankCause) -> str:
     """The same in few words, after "because"."""
-    return cause_text(cause.cause, cause.variant).short.format(**_figures(cause))
+    text = cause_text(cause.cause, cause.variant).short.format(**_figures(cause))
+    basis = few_steps_text(len(cause.steps))
+    return text if basis is None else f"{text} ({basis})"
 
 
 def _figures(cause: RankCause) -> dict[str, object]:

@@ -32,7 +32,7 @@ from torch_tb_profiler.analysis.ranks.step_patterns import (
 )
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.selected_collectives import selected_windows
-from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
+from torch_tb_profiler.knowledge.rank_causes import least_cost_pct, rank_causes_file
 from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_split
 from torch_tb_profiler.trace.model import Trace
@@ -51,7 +51,8 @@ class RankCause(Struct, frozen=True, eq=False):
         ranks: The ranks it strikes, positions in :attr:`RankJob.traces`.
         is_open: Whether it is at one of ``names``, and the recordings do not say at which.
         steps: In which steps it strikes, mask.
-        pattern: ``steady``, ``some steps``, ``one step`` or ``from a step on``.
+        pattern: ``steady``, ``some steps``, ``one step`` or ``from a step on``; None where one
+            step is compared.
         detail: What a pause is: ``garbage collection`` or ``checkpoint``, else None.
         variant: Which text describes it.
         values: Figures of the text.
@@ -64,7 +65,7 @@ class RankCause(Struct, frozen=True, eq=False):
     ranks: Int64
     is_open: bool
     steps: Bools
-    pattern: StepPattern
+    pattern: StepPattern | None
     detail: str | None
     variant: str
     values: dict[str, float]
@@ -161,10 +162,15 @@ def _priced(job: RankJob, candidates: list[CauseCandidate]) -> RankCauses:
     causes = [
         _cause(each, cost)
         for each, cost in zip(candidates, costs.tolist(), strict=True)
-        if cost >= least_ns
+        if cost >= _least_pct(job, each) / 100 * job.step_ns
     ]
     causes.sort(key=lambda each: -each.cost_ns)
     return RankCauses(job, causes, is_replayed)
+
+
+def _least_pct(job: RankJob, candidate: CauseCandidate) -> float:
+    is_certain = candidate.cause == "slow_device" or candidate.detail is not None
+    return least_cost_pct(len(job.steps), is_certain=is_certain)
 
 
 def _cause(candidate: CauseCandidate, cost_ns: float) -> RankCause:

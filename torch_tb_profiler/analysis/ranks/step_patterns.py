@@ -22,10 +22,12 @@ def struck_steps(values: Float64) -> Bools:
     return struck
 
 
-def step_pattern(steps: Bools) -> StepPattern:
-    """What struck steps (a mask) look like."""
+def step_pattern(steps: Bools) -> StepPattern | None:
+    """What struck steps (a mask) look like; None of a single step."""
     count, struck = len(steps), int(steps.sum())
-    if struck * 100 >= rank_causes_file().limits.steady_pct * count and count > 1:
+    if count == 1:
+        return None
+    if struck * 100 >= rank_causes_file().limits.steady_pct * count:
         if not steps[0] and steps[1:].all():
             return "from a step on"
         return "steady"

@@ -43,7 +43,7 @@ def _cause(causes: pl.DataFrame) -> str:
     """The most expensive cause, and how many more there are."""
     first = causes.row(0, named=True)
     location = first["location"][:1].upper() + first["location"][1:]
-    when = "" if first["pattern"] == "steady" else f", {WHEN[first['pattern']]}"
+    when = "" if first["pattern"] in ("steady", None) else f", {WHEN[first['pattern']]}"
     others = causes.height - 1
     more = f" {counted(others, 'more cause')} in the table." if others else ""
     evidence = first["evidence"].partition(". ")[0]

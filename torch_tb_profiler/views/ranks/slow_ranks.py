@@ -70,7 +70,7 @@ SLOW_RANKS = TableSpec(
             "string",
             None,
             "In which of the recorded steps it strikes: steady, some steps, one step, or from a "
-            "step on.",
+            "step on; empty where one step is compared.",
         ),
         Column("steps", "Steps", "string", None, "These steps; of many how many they are."),
         Column(
@@ -104,6 +104,7 @@ SLOW_RANKS = TableSpec(
     when_empty="No rank, node, link or stage makes the steps longer than its peers by 1 % or more, "
     "as far as the recordings say.",
 )
+_ONE_STEP = "One step is compared: nothing says whether others are struck."
 _NO_DETAIL = "The cause is no pause, or the recording does not say what the host does in it."
 
 
@@ -129,7 +130,7 @@ def slow_ranks_table(
     ]
     rows.sort(key=lambda row: -float(str(row["cost_us"])))
     frame = pl.DataFrame(rows, schema=SLOW_RANKS.polars_schema(), orient="row")
-    return Table(SLOW_RANKS, frame, needed(frame, {"detail": _NO_DETAIL}))
+    return Table(SLOW_RANKS, frame, needed(frame, {"detail": _NO_DETAIL, "pattern": _ONE_STEP}))
 
 
 def _row(cause: RankCause, known: RankCauses, program: int | None) -> dict[str, object]:
