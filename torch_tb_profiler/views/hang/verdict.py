@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from torch_tb_profiler.analysis.hang.diagnosis import HangDiagnosis
 from torch_tb_profiler.analysis.hang.problems import HangProblem
 from torch_tb_profiler.analysis.hang.sibling_transfers import odd_transfers
@@ -73,17 +75,18 @@ def _no_hang(diagnosis: HangDiagnosis) -> str:
 
 def completed_by_all(diagnosis: HangDiagnosis) -> dict[int, int | None]:
     """Per channel the last collective that every member with a dump completed."""
-    result: dict[int, int | None] = {}
-    table = diagnosis.progress.collectives
-    for (number,), rows in table.partition_by("channel", as_dict=True).items():
-        open_rows = rows.filter((rows["pending"] > 0) | (rows["missing"] > 0))
-        limit = open_rows["sequence"].min()
-        whole = rows if limit is None else rows.filter(rows["sequence"] < limit)
-        last = whole["sequence"].max()
-        if last is None and isinstance(limit, int) and limit > 1:
-            last = limit - 1
-        result[int(number)] = last if isinstance(last, int) else None
-    return result
+    sequence = pl.col("sequence")
+    table = diagnosis.progress.collectives.with_columns(
+        limit=sequence.filter((pl.col("pending") > 0) | (pl.col("missing") > 0))
+        .min()
+        .over("channel")
+    )
+    before = pl.when(pl.col("limit") > 1).then(pl.col("limit") - 1)
+    is_whole = pl.col("limit").is_null() | (sequence < pl.col("limit"))
+    rows = table.group_by("channel", maintain_order=True).agg(
+        pl.coalesce(sequence.filter(is_whole).max(), before.first()).alias("last")
+    )
+    return dict(zip(rows["channel"].to_list(), rows["last"].to_list(), strict=True))
 
 
 def _sentence(diagnosis: HangDiagnosis, problem: HangProblem, culprits: tuple[int, ...]) -> str:
