@@ -36,6 +36,7 @@ class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     least_cost_pct: float
     deviations: float
+    mean_deviations: float
     least_excess_pct: float
     least_step_excess_pct: float
     slower_pct: float

@@ -19,7 +19,7 @@ from torch_tb_profiler.analysis.ranks.links import (
     suspect,
 )
 from torch_tb_profiler.analysis.ranks.pace import Pace
-from torch_tb_profiler.analysis.ranks.peers import Peers, spread, with_replicas
+from torch_tb_profiler.analysis.ranks.peers import Peers, spread, unsteadiness, with_replicas
 from torch_tb_profiler.analysis.ranks.stages import stage_excess
 from torch_tb_profiler.analysis.ranks.step_patterns import step_pattern, struck_steps
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
@@ -131,10 +131,14 @@ def _outliers(values: Float64, job: RankJob) -> Bools:
     limits = rank_causes_file().limits
     step_ns = job.step_ns
     mean = values.mean(axis=1)
-    steady = mean > max(limits.least_excess_pct / 100 * step_ns, limits.deviations * spread(mean))
+    # Of few ranks the lower half may agree by chance: how a rank differs from step to step counts.
+    unsteady = unsteadiness(values)
+    of_mean = limits.mean_deviations * unsteady / np.sqrt(values.shape[1])
+    by_chance = max(limits.deviations * spread(mean), of_mean)
+    steady = mean > max(limits.least_excess_pct / 100 * step_ns, by_chance)
     least_ns = limits.least_step_excess_pct / 100 * step_ns
     # Some steps scatter more than others: the first of a recording, for example.
-    spreads = np.array([spread(column) for column in values.T])
+    spreads = np.array([max(spread(column), unsteady) for column in values.T])
     at_times = values > np.maximum(least_ns, limits.deviations * spreads)
     outliers: Bools = steady | at_times.any(axis=1)
     return outliers
@@ -167,7 +171,7 @@ def _candidate(
             cause, variant = "pause", "gap"
     if reason == "uneven_work":
         is_of_experts = _is_of_experts(above, values)[group.ranks].all()
-        variant = "experts" if is_of_experts else "default"
+        variant = "experts" if is_of_experts else "operators" if speeds.is_host else "default"
     part = job.own_ns[REASONS[reason]][group.ranks]
     figures = {
         "excess_ns": float(chosen[group.ranks].mean()),
@@ -215,7 +219,7 @@ def of_links(ranks: ComparedRanks) -> list[CauseCandidate]:
     candidates: list[CauseCandidate] = []
     while remaining.any() and len(candidates) < MAX_LINKS:
         end = suspect(units, remaining, levels)
-        if end is None:
+        if end is None or len(end.ranks) == len(job.traces):  # of all ranks: nothing is elsewhere
             break
         candidates.append(_slow_link(job, units, slow, end))
         remaining = remaining & ~end.units

@@ -69,6 +69,12 @@ def spread(values: Float64) -> float:
     return float(high - low) / _NORMAL_RANGE
 
 
+def unsteadiness(values: Float64) -> float:
+    """How far a usual rank differs from step to step: the standard deviation of its ``[ranks,
+    steps]`` that two fifths of the ranks do not exceed."""
+    return float(np.percentile(values.std(axis=1), _HIGH))
+
+
 def peers_of(traces: Mapping[str, Trace], given: str | None = None) -> Peers:
     """How the ranks of a job are compared; ``given``: its strategy as people give it."""
     coordinates = rank_coordinates(traces, given)
