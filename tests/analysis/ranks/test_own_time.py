@@ -81,3 +81,19 @@ def test_a_rank_without_a_device() -> None:
     assert spans(time.blocked) == [(210, 300)]
     assert spans(time.input) == [(320, 380)]
     assert spans(time.host) == [(200, 210), (300, 320), (380, 400)]
+
+
+def test_a_range_of_gloo_that_ends_after_it_woke_the_host_was_waited_for() -> None:
+    """Its thread wakes the one that waits, and closes its range when it runs again."""
+
+    def rank(until: float) -> list[tuple[float, float]]:
+        events = [
+            step(1, 90, 500),
+            op("aten::mm", 100, 100),
+            annotation("gloo:all_reduce", 210, until - 210, tid=2),
+            op("aten::mm", 400, 100),
+        ]
+        return spans(own_time(trace(events)).blocked)
+
+    assert rank(until=405) == [(210, 400)]
+    assert rank(until=450) == []  # it goes on: the host does not wait for it

@@ -163,8 +163,10 @@ def _candidate(
         paused = max(float(np.nansum(job.own_ns["pause"][group.ranks])), 1.0)
         detail = "garbage collection" if collected * 2 >= paused else "checkpoint"
         variant = "collection" if collected * 2 >= paused else "checkpoint"
-    if reason == "slow_host" and speeds.is_host:
-        variant = "computes"
+    if speeds.is_host and reason == "slow_device":
+        cause, variant = "slow_host", "computes"
+    if speeds.is_host and reason == "slow_host":
+        variant = "between"
     if reason == "slow_host" and step_pattern(steps) != "steady":
         share = float(above.gap_ns[group.ranks].sum()) / total * 100
         if share >= rank_causes_file().limits.one_gap_pct:

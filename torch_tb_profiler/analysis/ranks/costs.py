@@ -107,7 +107,8 @@ def _removed(job: RankJob, candidate: CauseCandidate) -> tuple[Float64, Float64]
         return divided_excess(job.program, job.rank, part_ns, longer_ns), moved
     rows = np.flatnonzero(np.isin(job.rank, candidate.held_up))
     at = (job.rank[rows], job.program.step[rows])
-    name = "host" if candidate.variant == "gap" else REASONS[candidate.cause]
+    by_variant = {"gap": "host", "computes": "computation"}
+    name = by_variant.get(candidate.variant, REASONS[candidate.cause])
     late_ns = candidate.drained_ns
     parts = {name: candidate.excess_ns}
     if late_ns is not None:

@@ -65,8 +65,7 @@ def excess(job: RankJob, peers: Peers, pace: Pace, node: pl.Series) -> Excess:
     if pace.is_host:
         # The host computes: its operators take longer, or there are more of them.
         more = np.minimum(above(pace.work_ns), longer)
-        reasons = {"slow_device": np.zeros_like(slow), "uneven_work": more}
-        host = host + np.minimum(slow, longer)
+        reasons = {"slow_device": np.minimum(slow, longer), "uneven_work": more}
         expert = np.zeros_like(slow)
     else:
         more = np.maximum(longer - slow, 0.0)

@@ -43,6 +43,10 @@ from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
+LAG_SHARE = 0.05
+"""By this share of a wait the recorded end of a collective on the host may be late: its thread
+first wakes who waits, and ends its range when it runs again."""
+
 
 class OwnTime(Struct, frozen=True, eq=False):
     """What a rank did over its recording; all but ``communication``, ``loading`` and ``pausing``
@@ -142,11 +146,21 @@ def _until_last_call(trace: Trace, gaps: Gaps) -> Intervals:
     wait for communication, and a collective that goes on does not hold the computation up."""
     rows = np.flatnonzero(slice_roles(trace) == Role.COMMUNICATION)
     slices = trace.slices.select("start_ns", "dur_ns")[rows]
-    ends = np.sort((slices["start_ns"] + slices["dur_ns"]).to_numpy())
+    ends = (slices["start_ns"] + slices["dur_ns"]).to_numpy()
     if not len(ends):
         return empty()
-    last = np.append(ends, np.iinfo(np.int64).min)[np.searchsorted(ends, gaps.end_ns, "right") - 1]
-    return _filled(gaps.start_ns, last)
+    on_host = np.isin(rows, timed_on_host(trace))
+    lag_ns = (LAG_SHARE * (gaps.end_ns - gaps.start_ns)).astype(np.int64)
+    last = np.maximum(
+        _last_before(ends[~on_host], gaps.end_ns), _last_before(ends[on_host], gaps.end_ns + lag_ns)
+    )
+    return _filled(gaps.start_ns, np.minimum(last, gaps.end_ns))
+
+
+def _last_before(times: Int64, until_ns: Int64) -> Int64:
+    """Per ``until_ns`` the last of some times up to it; the lowest number where there is none."""
+    ordered = np.append(np.sort(times), np.iinfo(np.int64).min)
+    return ordered[np.searchsorted(ordered[:-1], until_ns, "right") - 1]
 
 
 def _host_communication(trace: Trace) -> Intervals:
