@@ -28,9 +28,8 @@ EVIDENCE = STRAGGLERS
 def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     """The worst straggler, which waits clearly less than the others, delays them in the collectives
     of the steps by more than the threshold of their mean step. The gain is the exposed part of that
-    delay.
-
-    Where the comparison of the ranks says why the worker is late, the text does too.
+    delay; where the comparison of the ranks says why the worker is late, the text does too, and the
+    gain is what that costs.
 
     A recording that was cut short is not compared: calls whose end is missing look short, as if the
     worker had arrived last.
@@ -52,8 +51,10 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
     waits = rows.filter(
         pl.col("match").is_in(late["match"].implode()) & (pl.col("worker") != worst)
     )
-    gain_ns = min(delay_ns, _exposed_ns(waits, matching, contexts) / len(others))
-    because = cause_of_worker(traces, first.selection, worker)
+    cause = cause_of_worker(traces, first.selection, worker)
+    gain_ns = cause.cost_ns if cause is not None else None
+    if gain_ns is None:
+        gain_ns = min(delay_ns, _exposed_ns(waits, matching, contexts) / len(others))
     return Finding(
         CODE,
         share,
@@ -61,14 +62,14 @@ def detect_across_workers(contexts: Mapping[str, Context]) -> Finding | None:
         values={
             "worker": worker,
             "arrived_last_pct": late.height / rows.filter(pl.col("worker") == worst).height * 100,
-            "because": because or "",
+            "because": "" if cause is None else cause.clause,
         },
         evidence=stragglers_table(matching),
         source={"view": "distributed", "table": "stragglers", "sort": "-delay_us"},
         architecture=context.architecture_name,
-        variant="default" if because is None else "caused",
+        variant="default" if cause is None else "caused",
         spot=latest_arrival(rows, worst, matching, contexts),
-        at_stake_us=delay_ns / NS_PER_US,
+        at_stake_us=max(delay_ns, gain_ns) / NS_PER_US,
     )
 
 

@@ -41,7 +41,7 @@ def mixed(alone: dict[int, dict[str, Trace]], seed: int) -> tuple[dict[str, Trac
     return traces, {f"w{row}": job for row, (_, job) in enumerate(rows)}
 
 
-def named(known: RankCauses) -> list[tuple[str, list[str | int], str, float]]:
+def named(known: RankCauses) -> list[tuple[str, list[str | int], str | None, float]]:
     return [
         (cause.cause, cause.names, cause.pattern, round(cause.cost_ns)) for cause in known.causes
     ]
