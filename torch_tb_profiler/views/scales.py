@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.schema import Unit
 
 
@@ -125,6 +126,17 @@ def _in_sentence(unit: Unit, value: float) -> str:
         return f"0 {label}"
     digits = 2 - math.floor(math.log10(abs(float(f"{shown:.3g}"))))
     return f"{shown:,.{max(digits, 0)}f} {label}"
+
+
+def value_text(unit: str | None, value: float | None) -> str:
+    """A value as a sentence has it: in ``"ns"``, ``"us"``, ``"bytes"``, ``"pct"``, or a count."""
+    if value is None:
+        return "none"
+    if unit in ("ns", "us"):
+        return duration_text(value / NS_PER_US if unit == "ns" else value)
+    if unit == "bytes":
+        return size_text(value)
+    return percent_text(value) if unit == "pct" else f"{value:,.0f}"
 
 
 def confidence_text(pct: float) -> str:

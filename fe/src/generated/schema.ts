@@ -1010,7 +1010,7 @@ export const VIEWS = {
       "bubbles": ["stage", "ranks", "schedule", "microbatches", "span_us", "forward_us", "backward_us", "bubble_us", "bubble_pct", "minimum_pct"],
       "pipeline": ["step", "stage", "rank", "worker", "chunk", "kind", "microbatch", "start_us", "duration_us"],
       "rank_matrix": ["worker", "rank", "node", "pipeline", "data", "context", "expert", "tensor", "computation_us", "exposed_communication_us", "wait_us", "idle_us", "step_us", "input_wait_us", "host_wait_us", "busy_pct", "memory_peak_bytes", "is_outlier"],
-      "matrix_lines": ["dimension", "index", "ranks", "measure", "median", "others", "deviation_pct", "is_outlier"],
+      "matrix_lines": ["dimension", "index", "ranks", "measure", "median_text", "others_text", "median", "others", "unit", "deviation_pct", "is_outlier"],
       "groups": ["group", "dimension", "source", "size", "ranks", "recorded", "collectives", "calls", "total_bytes", "bus_bandwidth_gb_per_s", "reason"],
       "recorded_strategy": ["stage", "ranks", "mode", "type", "strategy", "division", "operators", "example"],
     },
@@ -2830,8 +2830,11 @@ export interface StrategyMatrixLinesRow {
   index: string | null;
   ranks: number | null;
   measure: string | null;
+  median_text: string | null;
+  others_text: string | null;
   median: number | null;
   others: number | null;
+  unit: string | null;
   deviation_pct: number | null;
   is_outlier: boolean | null;
 }

@@ -105,8 +105,9 @@ def test_a_slow_row_of_the_matrix_is_an_outlier(traces: dict[str, Trace]) -> Non
 
 def test_the_measure_is_chosen(traces: dict[str, Trace]) -> None:
     result = strategy(traces, Selection(), measure="exposed_communication")
-    lines = rows(result, "matrix_lines", "dimension", "index", "median", "measure")
-    assert ("pipeline", "2", 140, "Exposed Communication (us)") in lines
+    lines = rows(result, "matrix_lines", "dimension", "index", "median", "unit", "median_text")
+    assert ("pipeline", "2", 140, "us", "140 µs") in lines
+    assert {row[0] for row in rows(result, "matrix_lines", "measure")} == {"Exposed Communication"}
 
 
 def test_a_given_strategy_counts_for_groups_and_coordinates(traces: dict[str, Trace]) -> None:

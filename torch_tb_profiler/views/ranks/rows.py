@@ -18,7 +18,8 @@ from torch_tb_profiler.trace.units import microseconds
 from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.rank_text import rank_text
 from torch_tb_profiler.views.ranks.columns import OUTLIERS, PATTERNS, RANK_STEPS, RANKS
-from torch_tb_profiler.views.ranks.texts import change_text, shares_text, value_text
+from torch_tb_profiler.views.ranks.texts import change_text, shares_text
+from torch_tb_profiler.views.scales import value_text
 from torch_tb_profiler.views.schema import Table, TableSpec
 
 NO_DEVICE_WORK = "No GPU work was recorded on these ranks."

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torch_tb_profiler.trace.units import NS_PER_US
-from torch_tb_profiler.views.scales import duration_text, percent_text, size_text
+from torch_tb_profiler.views.scales import duration_text
 
 LEAST_SHARE_PCT = 5.0
 """Smaller shares are left out of a sentence."""
-
-
-def value_text(unit: str | None, value: float | None) -> str:
-    """A value in ``"ns"``, ``"bytes"``, ``"pct"`` or, without unit, a count."""
-    if value is None:
-        return "none"
-    if unit == "ns":
-        return duration_text(value / NS_PER_US)
-    if unit == "bytes":
-        return size_text(value)
-    return percent_text(value) if unit == "pct" else f"{value:,.0f}"
 
 
 def change_text(key: str, value: float, median: float) -> str:

@@ -85,6 +85,6 @@ def _slow_line(view: View) -> str | None:
         return None
     kind = "pipeline stage" if first["dimension"] == "pipeline" else first["dimension"]
     name = f"{kind} {quoted(first['index'])}"
-    measure = first["measure"].partition(" (")[0].lower()
+    measure = first["measure"].lower()
     deviation = percent_text(first["deviation_pct"])
     return f"The ranks of {name} have {deviation} more {measure} than the others."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import polars as pl
 
@@ -12,6 +13,7 @@ from torch_tb_profiler.analysis.ranks.locations import rank_locations
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.collectives import UNTIMED
 from torch_tb_profiler.views.null_reasons import missing_reason, needed
+from torch_tb_profiler.views.scales import value_text
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.strategy.columns import MATRIX_LINES, MEASURE_COLUMNS, RANK_MATRIX
 from torch_tb_profiler.views.strategy.dimensions import NO_MATCH
@@ -56,8 +58,16 @@ def matrix_tables(
         "node": "The machine was not recorded.",
     }
     matrix = Table(RANK_MATRIX, table, needed(table, reasons))
-    divided = lines(ranks, [*AXES, "node"]).with_columns(
-        measure=pl.lit(column.title + (f" ({column.unit})" if column.unit else ""))
+    divided = lines(ranks, [*AXES, "node"])
+    divided = divided.with_columns(
+        *(
+            pl.col(key)
+            .map_elements(partial(value_text, column.unit), return_dtype=pl.String)
+            .alias(f"{key}_text")
+            for key in ("median", "others")
+        ),
+        measure=pl.lit(column.title),
+        unit=pl.lit(column.unit, pl.String),
     )
     shown = divided.select(
         pl.col(key).cast(dtype) for key, dtype in MATRIX_LINES.polars_schema().items()
