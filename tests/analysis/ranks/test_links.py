@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -36,6 +37,19 @@ def test_a_ring_over_nodes_passes_by_the_slow_link_within_one() -> None:
     end = suspect(every, slow, [("rank", RANKS), ("node", NODES)])
     assert end is not None
     assert (end.level, end.names, end.is_within_node) == ("rank", [4, 5], True)
+
+
+def test_of_four_ranks_of_a_slow_group_the_one_whose_ring_is_slower_too() -> None:
+    rings = [[first, first + 4] for first in range(4)]
+    every = units([0, 1, 2, 3], [4, 5, 6, 7], *rings)
+    slow = np.array([True, False, False, False, False, False])
+    chance = 0.01 * np.random.default_rng(3).normal(size=(6, 4))
+    for slower, expected in ((1.17, [2]), (1.0, [0, 1, 2, 3])):
+        ratio = np.array([5.5, 1, 1, 1, slower, 1])[:, None] + chance
+        seen = msgspec.structs.replace(every, slower=ratio)
+        end = suspect(seen, slow, [("rank", RANKS), ("node", NODES)])
+        assert end is not None
+        assert end.names == expected
 
 
 def test_a_node_before_its_ranks() -> None:

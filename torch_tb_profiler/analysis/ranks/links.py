@@ -192,8 +192,25 @@ def suspect(
     if best is None or best[0] < rank_causes_file().limits.least_agreement:
         return None
     _, order, end = best
-    at_ends = levels[order][1].is_in(end.names).fill_null(value=False)
-    return msgspec.structs.replace(end, ranks=np.flatnonzero(at_ends.to_numpy()))
+    level, names = levels[order]
+    decided = _also_slower(units, slow, _touched(units.members, level, names), end.names)
+    at_ends = names.is_in(decided).fill_null(value=False)
+    return msgspec.structs.replace(end, names=decided, ranks=np.flatnonzero(at_ends.to_numpy()))
+
+
+def _also_slower(
+    units: LinkUnits, slow: Bools, touched: dict[str | int, Bools], names: list[str | int]
+) -> list[str | int]:
+    """Of ends that explain the slow units equally well the one whose other units are slower, too,
+    if less than counts by itself: a ring over many nodes passes a slow link once. Else all."""
+    if len(names) < 2:
+        return names
+    ratio = np.nan_to_num(units.slower, nan=1.0)
+    mean = ratio.mean(axis=1)
+    most = [float(mean[touched[name] & ~slow].max(initial=1.0)) for name in names]
+    first, second = np.argsort(most)[[-1, -2]]
+    clear = rank_causes_file().limits.deviations * _fast_spread(ratio - 1)
+    return [names[first]] if most[first] - most[second] > clear else names
 
 
 def _touched(members: Sequence[Int64], level: str, names: pl.Series) -> dict[str | int, Bools]:
