@@ -24,12 +24,12 @@ def test_one_row_per_step() -> None:
     assert frame["busy_ns"].to_list() == [100_000, 101_000]
     assert frame["kernels"].to_list() == [1, 1]
     assert frame["memory_peak_bytes"].to_list() == [None, None]
-    assert frame["exposed_communication_ns"].to_list() == [0, 0]
+    assert frame["communication_wait_ns"].to_list() == [0, 0]
 
 
 def test_the_parts_add_up_to_the_step(samples: Path) -> None:
     parts = (
-        "computation_ns", "exposed_communication_ns", "input_wait_ns", "host_wait_ns", "pause_ns",
+        "computation_ns", "communication_wait_ns", "input_wait_ns", "host_wait_ns", "pause_ns",
         "device_wait_ns",
     )  # fmt: skip
     for run in ("cpu_ddp4_gloo", "dlrm_8_ranks"):

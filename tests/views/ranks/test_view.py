@@ -82,6 +82,12 @@ def test_each_row_is_what_the_views_of_that_rank_show(
             assert row["slowest_phase_us"] * row["steps"] == pytest.approx(known[longest])
 
 
+def test_the_parts_of_each_step_add_up_to_it(traces: dict[str, Trace]) -> None:
+    frame = shown(traces, Selection()).tables["rank_steps"].frame
+    parts = frame["computation_us"] + frame["exposed_communication_us"] + frame["idle_us"]
+    assert parts.to_list() == pytest.approx(frame["step_us"].to_list())
+
+
 @pytest.mark.parametrize("steps", [None, "last 1"])
 def test_the_view_of_summaries_is_the_same(
     traces: dict[str, Trace], tmp_path: Path, steps: str | None

@@ -31,11 +31,9 @@ PHASES = tuple(phase.name.lower() for phase in Phase)
 
 
 def averaged_steps(steps: pl.DataFrame) -> pl.DataFrame:
-    """Of the selected steps those that means are over; with ``exposed_communication_ns`` as in the
-    table ``overlap``: communication ran and no computation did."""
+    """Of the selected steps those that means are over."""
     whole = pl.col("is_whole") | ~pl.col("is_whole").any().over("worker")
-    alone = pl.col("duration_ns") - pl.col("idle_ns") - pl.col("computation_ns")
-    return steps.filter(whole).with_columns(exposed_communication_ns=alone)
+    return steps.filter(whole)
 
 
 def rank_measures(traces: Mapping[str, Trace], steps: pl.DataFrame) -> pl.DataFrame:

@@ -23,7 +23,7 @@ RANK_STEPS = pl.Schema(
         "duration_ns": pl.Int64,
         "computation_ns": pl.Int64,  # alone or with communication
         "communication_ns": pl.Int64,  # alone or with computation
-        "exposed_communication_ns": pl.Int64,  # computation waited for it
+        "communication_wait_ns": pl.Int64,  # no computation, which waits for communication
         "idle_ns": pl.Int64,  # neither
         "input_wait_ns": pl.Int64,  # no computation, the host loads or waits for a batch
         "host_wait_ns": pl.Int64,  # no computation, the host has not launched the next work
@@ -60,7 +60,7 @@ def rank_steps(trace: Trace) -> pl.DataFrame:
             "duration_ns": end - start,
             "computation_ns": within(time.computation),
             "communication_ns": within(time.communication),
-            "exposed_communication_ns": within(time.blocked),
+            "communication_wait_ns": within(time.blocked),
             "idle_ns": (end - start) - within(active),
             "input_wait_ns": within(time.input),
             "host_wait_ns": within(time.host),

@@ -19,10 +19,11 @@ from torch_tb_profiler.trace.columns import Bools
 from torch_tb_profiler.trace.derived import PerTrace
 from torch_tb_profiler.trace.model import Trace
 
-STEPS = ("worker", "name", "is_whole", *RANK_STEPS)
+STEPS = ("worker", "name", "is_whole", *RANK_STEPS, "exposed_communication_ns")
 """Columns of the steps of all ranks: ``worker``, the position of the rank, ``name`` of the step,
-``is_whole`` where the recording ended after it, and those of ``rank_steps.RANK_STEPS``. One row per
-rank and step, in time order."""
+``is_whole`` where the recording ended after it, those of ``rank_steps.RANK_STEPS``, and
+``exposed_communication_ns``, in which communication ran and no computation did. One row per rank
+and step, in time order."""
 
 
 def facts_of_ranks(
@@ -50,7 +51,13 @@ def steps_of_ranks(traces: Mapping[str, Trace], selection: Selection) -> pl.Data
     chosen = _chosen(list(traces.values()), selection)
     in_time = np.concatenate([np.empty(0, np.bool_), *_in_time(traces, selection)])
     return (
-        rows.with_columns(declared["name"], is_whole=declared["kept"])
+        rows.with_columns(
+            declared["name"],
+            is_whole=declared["kept"],
+            exposed_communication_ns=pl.col("duration_ns")
+            - pl.col("idle_ns")
+            - pl.col("computation_ns"),
+        )
         .filter(pl.Series(chosen & in_time, dtype=pl.Boolean))
         .select(STEPS)
     )
