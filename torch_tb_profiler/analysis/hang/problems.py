@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.hang.dumps import COMPLETED, STARTED, FlightDumps
 from torch_tb_profiler.analysis.hang.positions import Positions
 from torch_tb_profiler.analysis.hang.progress import GroupProgress
+from torch_tb_profiler.analysis.hang.sibling_calls import sibling_call
 from torch_tb_profiler.analysis.hang.silent_ranks import silent_members
 
 HangKind = Literal[
@@ -58,6 +59,7 @@ class HangProblem(Struct, frozen=True):
         missing: Members with a dump that did not enter it; of a transfer the other rank.
         behind: Those that called it and whose devices have not begun.
         odd: Members whose call does not fit that of most others; all where no call has a majority.
+        sibling_groups: How many like groups say which call does fit, where no majority does.
         no_dump: Members without a dump, and those whose dump cannot say whether they entered it
             (:mod:`~torch_tb_profiler.analysis.hang.silent_ranks`).
         completed: Members that have completed it, or left it with an error.
@@ -75,6 +77,7 @@ class HangProblem(Struct, frozen=True):
     missing: tuple[int, ...] = ()
     behind: tuple[int, ...] = ()
     odd: tuple[int, ...] = ()
+    sibling_groups: int = 0
     no_dump: tuple[int, ...] = ()
     completed: tuple[int, ...] = ()
     since_ns: int | None = None
@@ -146,8 +149,28 @@ def collective_problems(
         calls = rows[number]
         if number in uneven:
             calls["compared"] = calls["call"]
-        problems.append(_classified(problem, calls, has_starts))
+        classified = _classified(problem, calls, has_starts)
+        if len(classified.odd) == len(calls["rank"]):
+            classified = _by_siblings(classified, calls, dumps, progress)
+        problems.append(classified)
     return problems
+
+
+def _by_siblings(
+    problem: HangProblem,
+    calls: Mapping[str, list[Any]],
+    dumps: FlightDumps,
+    progress: GroupProgress,
+) -> HangProblem:
+    """A problem whose members all called something else, with the odd ones by what like groups
+    called."""
+    usual = sibling_call(dumps, progress, problem.channel, problem.sequence)
+    if usual is None or usual.compared not in calls["compared"]:
+        return problem
+    fits = [each == usual.compared for each in calls["compared"]]
+    odd = tuple(rank for rank, is_fit in zip(calls["rank"], fits, strict=True) if not is_fit)
+    call = calls["call"][fits.index(True)]
+    return replace(problem, odd=odd, call=call, sibling_groups=usual.groups)
 
 
 def _ranks_by_channel(rows: pl.DataFrame) -> dict[int, list[int]]:

@@ -160,15 +160,22 @@ def _mismatch(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
     if "operation" in what:
         return (
             f"{subject(problem.odd)} called {odd_text} as #{problem.sequence} of {group}, where "
-            f"{most} called {most_text}{_then(diagnosis, problem)}."
+            f"{most} called {most_text}{_as_siblings(problem)}{_then(diagnosis, problem)}."
         )
     side = 0 if rows[0][1] != rows[1][1] or rows[0][3] != rows[1][3] else 1
     shown = [f"{row[1 + side]} {row[3 + side]}".strip() for row in rows]
     kind = " and ".join(_OTHERS[each] for each in what) or "other values"
     return (
         f"{subject(problem.odd)} called {odd_text} #{problem.sequence} of {group} with {kind} "
-        f"({quoted(shown[0])}) than {most} ({quoted(shown[1])}){_then(diagnosis, problem)}."
+        f"({quoted(shown[0])}) than {most} ({quoted(shown[1])}){_as_siblings(problem)}"
+        f"{_then(diagnosis, problem)}."
     )
+
+
+def _as_siblings(problem: HangProblem) -> str:
+    count = problem.sibling_groups
+    like = "1 other group" if count == 1 else f"{count} other groups"
+    return f", as {like} with the same purpose did" if count else ""
 
 
 def _then(diagnosis: HangDiagnosis, problem: HangProblem) -> str:
