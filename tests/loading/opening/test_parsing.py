@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,12 +20,13 @@ import pytest
 from tests.helpers.discovered import discover
 from tests.helpers.opening import open_file
 from torch_tb_profiler.importers.kineto.native import native_status
-from torch_tb_profiler.loading.ingest.job import Job, Part, ingest_file
+from torch_tb_profiler.loading.ingest.job import IngestResult, Job, Part, ingest_file
 from torch_tb_profiler.loading.opening import parsing
 from torch_tb_profiler.loading.opening.memory_budget import WORKER_BYTES, MemoryBudget
 from torch_tb_profiler.loading.opening.open_file import OpenedFile, open_trace_file
 from torch_tb_profiler.loading.opening.parsing import Parser
 from torch_tb_profiler.loading.processes.executors import LocalExecutor
+from torch_tb_profiler.loading.processes.progress_file import ProgressFile
 from torch_tb_profiler.loading.processes.resources import OOM_SCORE_ADJUSTMENT
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.requests.errors import OpenError
@@ -233,3 +235,17 @@ def test_what_was_damaged_on_the_way_is_not_taken(
         assert parsing._load_from_scratch(scratch, job) is None
         path.write_bytes(content)
     assert parsing._load_from_scratch(scratch, job) is not None
+
+
+def test_a_worker_that_ends_just_after_the_wait_for_it_has_given_its_result(tmp_path: Path) -> None:
+    """A thread that waits may wake late: its time is over, and the result is there."""
+
+    class Future(futures.Future[IngestResult]):
+        def result(self, timeout: float | None = None) -> IngestResult:
+            if timeout is not None:
+                self.set_result(IngestResult(text_bytes=7))
+                raise TimeoutError
+            return super().result()
+
+    progress_file = ProgressFile(tmp_path / "signals")
+    assert parsing.result_with_progress(Future(), progress_file, 9, None).text_bytes == 7

@@ -263,7 +263,7 @@ class Parser:
             handed_job = replace(job, scratch=scratch, progress_file=progress_file)
             future = self._processes.submit(ingest_file, handed_job)
             try:
-                done = self._await_result(future, progress_file, job.state.size_bytes, progress)
+                done = result_with_progress(future, progress_file, job.state.size_bytes, progress)
             except WorkerDiedError as error:
                 raise _died(job.location, error) from error
             if done.problem is not None:
@@ -293,26 +293,31 @@ class Parser:
             release = self._processes.retire_workers
             self._budget.check_tables(job.location.url, usage.size_bytes, release)
 
-    def _await_result(
-        self,
-        future: Future[IngestResult],
-        progress_file: ProgressFile,
-        size_bytes: int,
-        progress: Progress | None,
-    ) -> IngestResult:
-        while True:
-            try:
-                return future.result(POLL_S)
-            except StillRunningError:
-                if future.done():
-                    raise
-            try:
-                if progress is not None:
-                    progress(progress_file.done_bytes(), size_bytes)
-            except BaseException:
-                progress_file.stop()
-                future.cancel()
-                raise
+
+def result_with_progress(
+    future: Future[IngestResult],
+    progress_file: ProgressFile,
+    size_bytes: int,
+    progress: Progress | None,
+) -> IngestResult:
+    """The result of a worker process, whose progress is passed on until then.
+
+    Raises:
+        Exception: what the worker raised, or ``progress``, which stops the worker.
+    """
+    while True:
+        try:
+            return future.result(POLL_S)
+        except StillRunningError:
+            if future.done():  # since then, or with this error of its own
+                return future.result()
+        try:
+            if progress is not None:
+                progress(progress_file.done_bytes(), size_bytes)
+        except BaseException:
+            progress_file.stop()
+            future.cancel()
+            raise
 
 
 def _died(location: Location, error: WorkerDiedError) -> OpenError:
