@@ -12,7 +12,7 @@ from torch_tb_profiler.analysis.ranks.replay import replay
 from torch_tb_profiler.trace.columns import Float64
 
 MAX_CANDIDATES = 12
-"""So many are priced, those that add most."""
+"""So many are priced, those that add most to one rank."""
 
 BATCH_VALUES = 24_000_000
 """So many durations are replayed at once: 200 MB."""
@@ -59,21 +59,22 @@ def candidate_costs(job: RankJob, candidates: list[CauseCandidate]) -> tuple[Flo
 def most_costly(
     job: RankJob, candidates: list[CauseCandidate], least_ns: float
 ) -> list[CauseCandidate]:
-    """The candidates that may cost a step ``least_ns``, at most :data:`MAX_CANDIDATES`: a path
-    through the job gets shorter by no more than all that a cause adds to any of its parts."""
-    bounds = [_bound_ns(each) / len(job.steps) for each in candidates]
-    order = sorted(range(len(candidates)), key=lambda row: -bounds[row])
-    return [candidates[row] for row in order[:MAX_CANDIDATES] if bounds[row] >= least_ns]
+    """The candidates that may cost a step ``least_ns``: a path through the job gets shorter by no
+    more than all that a cause adds to any of its parts. Of more than :data:`MAX_CANDIDATES` those
+    that add most to one rank: ranks lose time side by side, so that a sum over many says little."""
+    possible = [each for each in candidates if sum(_added_ns(each)) / len(job.steps) >= least_ns]
+    possible.sort(key=lambda each: -max(_added_ns(each)))
+    return possible[:MAX_CANDIDATES]
 
 
-def _bound_ns(candidate: CauseCandidate) -> float:
-    """All that a cause adds, summed over ranks and transfers."""
-    added = 0.0
+def _added_ns(candidate: CauseCandidate) -> list[float]:
+    """What a cause adds to all transfers together, and to each rank."""
+    added = [0.0]
     if candidate.calls is not None:
         longer = candidate.calls["transfer_ns"] - candidate.calls["usual_ns"]
-        added = float(longer.clip(lower_bound=0).sum())
+        added = [float(longer.clip(lower_bound=0).sum())]
     if candidate.cause not in _OF_TRANSFERS:
-        added += float(candidate.excess_ns[candidate.held_up].sum())
+        added += candidate.excess_ns[candidate.held_up].sum(axis=1).tolist()
     return added
 
 
