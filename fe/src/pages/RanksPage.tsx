@@ -103,23 +103,21 @@ function Matrix({ context: { view, fileName }, table }: { readonly context: View
 
 /** One stacked bar per rank, the parts of its mean step. */
 export function rankChart(table: Table): CategoryChart {
+  const ranks = table.rows.map((row) => numberOf(table, row, "rank"));
+  // Several programs in one folder have a rank 0 each.
+  const named = new Set(ranks).size === ranks.length && !ranks.includes(null);
   return {
     kind: "stacked_bar",
     horizontal: false,
-    categories: table.rows.map((row) => nameOf(table, row)),
+    categories: table.rows.map((row, index) => (named ? String(ranks[index]) : textOf(table, row, "worker"))),
     fullNames: table.rows.map((row) => textOf(table, row, "worker")),
     lines: PARTS.flatMap((key) => {
       const column = table.columns.find((each) => each.key === key);
       return column === undefined ? [] : [{ name: column.title, values: table.rows.map((row) => numberOf(table, row, key)) }];
     }),
-    categoryTitle: "Rank",
+    categoryTitle: named ? "Rank" : "Worker",
     value: { title: "Time", unit: "us" },
   };
-}
-
-function nameOf(table: Table, row: Row): string {
-  const rank = numberOf(table, row, "rank");
-  return rank === null ? textOf(table, row, "worker") : String(rank);
 }
 
 /** The overview of the rank of a row. */

@@ -221,13 +221,11 @@ def listed(texts: list[str] | pl.Series, most: int, between: str) -> str | None:
 
 
 def _members(by_pattern: pl.DataFrame) -> list[str]:
-    """The ranks of each pattern, or its workers where a rank is unknown."""
-    return [
-        listed(workers, _SHOWN_NODES, ", ") or "" if None in numbers else rank_text(numbers)
-        for numbers, workers in zip(
-            by_pattern["rank"].to_list(), by_pattern["worker"].to_list(), strict=True
-        )
-    ]
+    """The ranks of each pattern, or its workers where a rank is unknown, or of several programs."""
+    ranks = by_pattern["rank"].explode()
+    if ranks.n_unique() == len(ranks) and not ranks.null_count():
+        return [rank_text(numbers) for numbers in by_pattern["rank"].to_list()]
+    return [listed(workers, _SHOWN_NODES, ", ") or "" for workers in by_pattern["worker"].to_list()]
 
 
 def rank_steps_table(
