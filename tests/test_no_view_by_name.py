@@ -17,7 +17,8 @@ OTHER_MEANING = {
     "api.py": {"overview", "operators", "kernels", "compare"},  # public methods of these names
     "cli/arguments.py": {"compare"},  # the command
     "cli/dlprof_reports.py": {"summary"},  # a report of DLProf
-    "loading/ingest": {"summary", "distributed"},  # of a rank, in the cache; a module of Dask
+    # Of a rank, in the cache; a module of Dask; process groups of a job.
+    "loading/ingest": {"summary", "distributed", "groups"},
     "loading/opening": {"summary", "memory", "shapes"},  # the same; tables and inputs of nodes
     "loading/processes": {"memory"},  # a controller of cgroups
     "loading/queries": {"summary"},  # of a rank
