@@ -60,5 +60,5 @@ def _figures(cause: RankCause) -> dict[str, object]:
     }
     struck = "that rank" if len(cause.ranks) == 1 else f"each of its {len(cause.ranks)} ranks"
     units = int(values.get("units", 0))
-    groups = "1 group or pair" if units == 1 else f"{units} groups and pairs"
-    return {**values, **times, "on_ranks": struck, "groups": groups}
+    joined = "1 group or pair" if units == 1 else f"{units} groups and pairs"
+    return {**values, **times, "on_ranks": struck, "joined": joined}
