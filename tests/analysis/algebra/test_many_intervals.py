@@ -18,12 +18,12 @@ def test_many_ranks_give_what_each_gives_alone(longest_ns: int) -> None:
         times = [_intervals(chance, longest_ns) for _ in range(ranks)]
         windows = [_intervals(chance, longest_ns) for _ in range(ranks)]
         expected = [total_within(own, *its) for own, its in zip(times, windows, strict=True)]
-        found = [np.empty(0, np.int64)] * ranks
+        inside = [np.empty(0, np.int64)] * ranks
         for part in moved_apart(windows):
             within = total_within(part.moved(times), *part.windows)
             for rank in part.ranks:
-                found[rank] = within[part.rank == rank]
-        assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+                inside[rank] = within[part.rank == rank]
+        assert [each.tolist() for each in inside] == [each.tolist() for each in expected]
 
 
 def test_no_window_is_no_rank() -> None:
