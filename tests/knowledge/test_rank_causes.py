@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from torch_tb_profiler.knowledge.rank_causes import (
-    is_checkpoint,
-    is_expert_kernel,
-    rank_causes_file,
-)
+from torch_tb_profiler.knowledge.rank_causes import is_checkpoint, rank_causes_file
 
 
 def test_entries_take_their_examples_and_no_counter_example() -> None:
     for rule in rank_causes_file().pauses:
         assert [name for name in rule.examples if not is_checkpoint(name)] == []
         assert [name for name in rule.counter_examples if is_checkpoint(name)] == []
-    experts = rank_causes_file().experts
-    assert [name for name in experts.examples if not is_expert_kernel(name)] == []
-    assert [name for name in experts.counter_examples if is_expert_kernel(name)] == []
 
 
 @pytest.mark.parametrize("name", ["", "aten::mm", "checkpoint" * 100])

@@ -23,14 +23,6 @@ class PauseRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     counter_examples: tuple[str, ...]
 
 
-class ExpertKernelNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """Names of kernels; the file explains them."""
-
-    pattern: str
-    examples: tuple[str, ...]
-    counter_examples: tuple[str, ...]
-
-
 class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """From when on a difference is a cause; the file explains each."""
 
@@ -42,6 +34,8 @@ class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slower_pct: float
     shared_pct: float
     least_alike_pct: float
+    many_ranks: int
+    many_alike_pct: float
     link_slower_pct: float
     least_link_pct: float
     least_agreement: float
@@ -84,7 +78,6 @@ class RankCausesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, re
     """The schema of ``rank_causes.toml``."""
 
     pauses: tuple[PauseRule, ...]
-    experts: ExpertKernelNames
     limits: CauseLimits
     few_steps: FewStepsText
     texts: tuple[CauseText, ...]
@@ -106,18 +99,6 @@ def _checkpoints() -> re.Pattern[str]:
 def is_checkpoint(name: str) -> bool:
     """Whether a range or a Python frame of this name writes a checkpoint."""
     return len(name) <= MAX_NAME_CHARS and _checkpoints().fullmatch(name) is not None
-
-
-@once
-def _experts() -> re.Pattern[str]:
-    return re.compile(rank_causes_file().experts.pattern, re.IGNORECASE)
-
-
-@lru_cache(maxsize=65536)
-def is_expert_kernel(name: str) -> bool:
-    """Whether a kernel of this name computes the experts of a mixture: its duration depends on
-    the number of tokens that were routed to its rank."""
-    return _experts().fullmatch(name[:MAX_NAME_CHARS]) is not None
 
 
 def few_steps_text(steps: int) -> str | None:

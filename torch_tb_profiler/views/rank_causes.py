@@ -19,7 +19,7 @@ def location_text(cause: RankCause) -> str:
     it ``"ranks 4-7"``."""
     names = list(cause.names)
     if cause.level == "rank" and len(names) > 1 and len(cause.ranks) > 1 and not cause.is_open:
-        return f"ranks {rank_text((int(name) for name in names), MAX_RANKS)}"
+        return f"ranks {rank_text(int(name) for name in names)}"
     shown = [str(name) for name in names[:MAX_NAMES]]
     more = len(names) - len(shown)
     joined = " or ".join(shown) + (f" or one of {more} more" if more else "")

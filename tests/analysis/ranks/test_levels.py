@@ -36,3 +36,20 @@ def test_scatter_of_the_next_node_does_not_make_it_the_switch() -> None:
 
 def test_one_slow_rank_is_not_its_node() -> None:
     assert groups([0, 100] + [0] * 14) == [("rank", [1])]
+
+
+def test_many_ranks_without_a_place_of_their_own_are_one_cause() -> None:
+    count = 33
+    values = np.zeros((count, 1))
+    values[::2, 0] = np.linspace(80, 100, 17)
+    values[32, 0] = 400
+    locations = pl.DataFrame({"node": [f"n{row // 4}" for row in range(count)],
+                              "switch": ["s"] * count})  # fmt: skip
+    coordinates = pl.DataFrame({"rank": range(count)})
+    grouped = group_ranks("slow_device", values[:, 0] > 1, values, coordinates, locations)
+    assert [group.names for group in grouped] == [list(range(0, 32, 2)), [32]]
+    assert [group.level for group in grouped] == ["rank", "rank"]
+
+
+def test_few_ranks_are_causes_of_their_own() -> None:
+    assert groups([0, 90] * 3 + [0] * 10) == [("rank", [rank]) for rank in (1, 3, 5)]

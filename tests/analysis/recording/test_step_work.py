@@ -55,6 +55,14 @@ def test_what_limits_kernels() -> None:
     assert sorted(frame["limit"].to_list()) == [MEMORY, EXPERT]
 
 
+def test_kernels_of_experts_are_one_kind_however_many_tokens_they_get() -> None:
+    frame = step_work(
+        launched(*(("fused_moe_kernel", 50, [[rows, 8]], [rows]) for rows in range(1, 100)))
+    )
+    assert frame["calls"].to_list() == [99]
+    assert frame["limit"].to_list() == [EXPERT]
+
+
 def test_a_rank_without_kernels_has_operators() -> None:
     frame = step_work(trace([step(1, 90, 200), op("aten::mm", 100, 20, shape=[[2, 2]])]))
     assert frame["limit"].to_list() == [HOST]

@@ -135,7 +135,7 @@ def test_ranks_that_never_communicate_stand_out() -> None:
     assert row["node"] is None
     assert "node" in view.tables["ranks"].null_reasons
     assert view.answer is not None
-    assert view.answer.startswith("Rank 5 makes the steps 25.2 % longer (est.): its kernels take")
+    assert view.answer.startswith("Rank 5 costs 25.2 % of the step time (est.): its kernels take")
     assert set(view.tables["rank_outliers"].frame["worker"]) == {"w5"}
     assert set(view.tables["rank_outliers"].frame["column"]) >= {"computation_us", "idle_us"}
     (computation,) = (

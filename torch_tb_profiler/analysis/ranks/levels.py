@@ -39,7 +39,7 @@ class SlowGroup(Struct, frozen=True, eq=False):
 def group_ranks(
     reason: str, slow: Bools, values: Float64, coordinates: pl.DataFrame, locations: pl.DataFrame
 ) -> list[SlowGroup]:
-    """Slow ranks, joined where nearly all that share something are slow.
+    """Slow ranks, joined where nearly all that share something are slow, or many alike.
 
     Args:
         reason: Why they are slow.
@@ -57,9 +57,26 @@ def group_ranks(
             if _shares(members, remaining, mean):
                 remaining &= ~members
                 groups.append(_group(level, name, np.flatnonzero(members), coordinates))
+    together = _many_alike(remaining, mean)
+    if len(together):
+        remaining[together] = False
+        groups.append(_group("rank", None, together, coordinates))
     ranks = np.flatnonzero(remaining)
     groups += [_group("rank", None, np.array([rank]), coordinates) for rank in ranks.tolist()]
     return groups
+
+
+def _many_alike(slow: Bools, mean: Float64) -> Int64:
+    """The slow ranks that are one cause together, since they are many and about equally slow: any
+    one of them alone costs nothing while the others are as slow. None where they are few."""
+    limits = rank_causes_file().limits
+    ranks = np.flatnonzero(slow)
+    if len(ranks) <= limits.many_ranks:
+        return ranks[:0]
+    # The longest of so many may be one of another reason.
+    usual = float(np.median(mean[ranks]))
+    alike = ranks[np.abs(mean[ranks] - usual) <= limits.many_alike_pct / 100 * usual]
+    return alike if len(alike) > limits.many_ranks else ranks[:0]
 
 
 def _shares(members: Bools, slow: Bools, mean: Float64) -> bool:

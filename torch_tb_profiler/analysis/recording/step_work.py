@@ -15,7 +15,7 @@ from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.forests import gather, indices, indices_at
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.analysis.recording.user_rules import kernel_kind
-from torch_tb_profiler.knowledge.rank_causes import is_expert_kernel
+from torch_tb_profiler.knowledge.experts import kernel_stage
 from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_split
@@ -83,14 +83,21 @@ def step_work(trace: Trace) -> pl.DataFrame:
 
 
 def _of_kernels(trace: Trace, rows: Int64) -> pl.DataFrame:
+    """The rows of kernels; those of experts without sizes, which differ from layer to layer with
+    the tokens: each would be a kind of its own."""
     work = trace.device_work
+    names = indices_at(work["name_code"], rows)
+    is_routed = codes.names_match(trace, names, _is_routed)
+    sizes = {
+        "grid_code": indices_at(work["grid_code"], rows),
+        "block_code": indices_at(work["block_code"], rows),
+        "input_shape_code": _shapes(trace, indices_at(work["owner"], rows)),
+    }
     return pl.DataFrame(
         {
             "step": indices_at(trace.slices["step"], indices_at(work["slice"], rows)),
-            "name_code": indices_at(work["name_code"], rows),
-            "grid_code": indices_at(work["grid_code"], rows),
-            "block_code": indices_at(work["block_code"], rows),
-            "input_shape_code": _shapes(trace, indices_at(work["owner"], rows)),
+            "name_code": names,
+            **{column: np.where(is_routed, -1, values) for column, values in sizes.items()},
             "dur_ns": work["dur_ns"].to_numpy()[rows],
         }
     )
@@ -134,6 +141,11 @@ def _hash(text: str) -> int:
 
 
 def _limit(trace: Trace, name: str) -> int:
-    if is_expert_kernel(name):
+    if _is_routed(name):
         return EXPERT
     return COMPUTE if kernel_kind(trace, name).kind in COMPUTE_BOUND else MEMORY
+
+
+def _is_routed(name: str) -> bool:
+    """Whether a kernel of this name takes longer the more tokens were routed to its rank."""
+    return kernel_stage(name) in ("products", "permutation")

@@ -35,7 +35,7 @@ Part = Literal["trace", "summary"]
 
 TRACE_FOLDER = "trace"
 SUMMARY_FOLDER = "summary"
-SUMMARY_VERSION = 33
+SUMMARY_VERSION = 34
 """Increase with every change of the content of a summary."""
 
 SUMMARY_PART = f"/summary {SUMMARY_VERSION}"

@@ -18,7 +18,7 @@ WHEN = {
 
 
 def answer(view: View) -> str | None:
-    """What makes the steps longer; else which ranks stand out, or how far step times differ."""
+    """What costs most of the steps; else which ranks stand out, or how far step times differ."""
     ranks = rows_of(view, "ranks")
     if ranks.height == 1:
         return "Only one rank is loaded: there is none to compare it with."
@@ -44,11 +44,12 @@ def _cause(causes: pl.DataFrame) -> str:
     first = causes.row(0, named=True)
     location = first["location"][:1].upper() + first["location"][1:]
     when = "" if first["pattern"] in ("steady", None) else f", {WHEN[first['pattern']]}"
+    costs = "cost" if location.startswith("Ranks ") else "costs"
     others = causes.height - 1
     more = f" {counted(others, 'more cause')} in the table." if others else ""
     evidence = first["evidence"].partition(". ")[0]
     return (
-        f"{location} makes the steps {percent_text(first['cost_pct'])} longer (est.{when}): "
+        f"{location} {costs} {percent_text(first['cost_pct'])} of the step time (est.{when}): "
         f"{evidence[:1].lower()}{evidence[1:]}.{more}"
     )
 
