@@ -12,7 +12,7 @@ CALL, WAIT = RankEvent.CALL, RankEvent.WAIT
 
 
 def divided(
-    part_ns: list[list[float]], excess_ns: list[float], kinds: list[list[int]] | None = None
+    part_ns: list[list[float]], excess_ns: list[float], kinds: list[list[RankEvent]] | None = None
 ) -> list[list[float]]:
     """Of ranks with equally many events of one step, all of them calls if no kinds are given."""
     values = np.array(part_ns)
