@@ -120,9 +120,9 @@ function Content(props: ContentProps) {
 /** The card shown instead of the page; null when there is a page. */
 function placeholderCard({ runs, target, views, list, info, name, onChoose }: ContentProps): ReactNode {
   if (runs.state === "failed") return <FailureCard title="Cannot list the runs" failure={runs.failure} />;
-  if (runs.state !== "ready") return <Skeleton>Loading the list of runs …</Skeleton>;
+  if (runs.state !== "ready") return <Skeleton alone>Loading the list of runs …</Skeleton>;
   if (target === null) {
-    return runs.data.discovering ? <Skeleton>Looking for traces …</Skeleton> : <EmptyLogdir runs={runs.data} />;
+    return runs.data.discovering ? <Skeleton alone>Looking for traces …</Skeleton> : <EmptyLogdir runs={runs.data} />;
   }
   if (target.unknown !== null) return <MissingTraceCard runs={runs.data} unknown={target.unknown} onChoose={onChoose} />;
   const { span } = target;

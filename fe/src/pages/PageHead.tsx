@@ -16,10 +16,12 @@ interface Props {
   readonly views?: readonly ViewInfo[];
   /** The answer, null before it arrives. */
   readonly view?: View | null;
+  /** Choices that the answer follows from: above it, so that it pushes nothing down when it arrives. */
+  readonly above?: ReactNode;
   readonly children?: ReactNode;
 }
 
-export function PageHead({ info, views = [], view = null, children }: Props) {
+export function PageHead({ info, views = [], view = null, above, children }: Props) {
   const params = useParams();
   const page = pageOf(info);
   const current = currentTab(page, info.name, params, view);
@@ -57,6 +59,7 @@ export function PageHead({ info, views = [], view = null, children }: Props) {
           )}
         </Tabs>
       )}
+      {above}
       {view !== null && view.answer !== null && (current === undefined || showsAnswer(current, page, view)) && <p className="answer">{visibleText(view.answer)}</p>}
     </>
   );

@@ -97,10 +97,9 @@ export function ViewFrame({ info, target, views, longTable, rows = PAGE_ROWS, be
   });
   return (
     <div className="page">
-      <PageHead info={info} views={views} view={shown}>
+      <PageHead info={info} views={views} view={shown} above={above}>
         {typeof head === "function" ? head(tab) : head}
       </PageHead>
-      {above}
       {shown !== null ? (
         <div className={`page${resource.state === "loading" ? " stale" : ""}`} aria-busy={resource.state === "loading"}>
           {shown.notes.filter(({ code }) => code === SELECTION_IGNORED).map(({ text }) => (

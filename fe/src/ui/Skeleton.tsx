@@ -4,7 +4,13 @@ import { useEffect, useState, type ReactNode } from "react";
 /** Heights of the first blocks of a page: facts, findings, a chart. */
 const BLOCKS_PX = [48, 160, 280];
 
-export function Skeleton({ children }: { readonly children: ReactNode }) {
+interface Props {
+  readonly children: ReactNode;
+  /** Without the outline of a page: none may come, and what comes before it would push it down. */
+  readonly alone?: boolean;
+}
+
+export function Skeleton({ children, alone = false }: Props) {
   const isLate = usePatience();
   if (!isLate) return null;
   return (
@@ -16,7 +22,7 @@ export function Skeleton({ children }: { readonly children: ReactNode }) {
       ) : (
         children
       )}
-      <Outline />
+      {!alone && <Outline />}
     </div>
   );
 }
