@@ -42,6 +42,8 @@ class CauseLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stage_pct: float
     late_stage_times: float
     late_stage_pct: float
+    late_stage_others: int
+    late_end_pct: float
     few_steps: int
     few_steps_cost_pct: float
     steady_pct: float

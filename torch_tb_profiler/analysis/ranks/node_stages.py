@@ -12,9 +12,6 @@ import polars as pl
 from torch_tb_profiler.knowledge.rank_causes import rank_causes_file
 from torch_tb_profiler.trace.columns import Float64, Int64
 
-LEAST_OTHERS = 2
-"""Stages on other nodes; of two stages either may be the usual one."""
-
 
 def late_stage_hosts(
     host_ns: Float64, step_ns: float, stage: pl.Series, node: pl.Series
@@ -40,7 +37,7 @@ def late_stage_hosts(
     for number in range(len(stages)):
         members = np.flatnonzero(of_rank == number)
         elsewhere = _stages_elsewhere(of_rank, nodes, members)
-        if len(elsewhere) < LEAST_OTHERS:
+        if len(elsewhere) < limits.late_stage_others:
             continue
         others = usual[elsewhere].max(axis=0)
         mean, of_others = float(np.nanmean(usual[number])), float(np.nanmean(others))

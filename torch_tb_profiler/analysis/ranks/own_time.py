@@ -37,15 +37,11 @@ from torch_tb_profiler.analysis.idle.garbage_collection import garbage_collectio
 from torch_tb_profiler.analysis.idle.waits import waits
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.knowledge.phases import phase_of_words, range_rule
-from torch_tb_profiler.knowledge.rank_causes import is_checkpoint
+from torch_tb_profiler.knowledge.rank_causes import is_checkpoint, rank_causes_file
 from torch_tb_profiler.trace.categories import DEVICE_CATEGORIES, Category
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
-
-LAG_SHARE = 0.05
-"""By this share of a wait the recorded end of a collective on the host may be late: its thread
-first wakes who waits, and ends its range when it runs again."""
 
 
 class OwnTime(Struct, frozen=True, eq=False):
@@ -150,7 +146,9 @@ def _until_last_call(trace: Trace, gaps: Gaps) -> Intervals:
     if not len(ends):
         return empty()
     on_host = np.isin(rows, timed_on_host(trace))
-    lag_ns = (LAG_SHARE * (gaps.end_ns - gaps.start_ns)).astype(np.int64)
+    # Its thread first wakes who waits, and ends its range when it runs again.
+    late = rank_causes_file().limits.late_end_pct / 100
+    lag_ns = (late * (gaps.end_ns - gaps.start_ns)).astype(np.int64)
     last = np.maximum(
         _last_before(ends[~on_host], gaps.end_ns), _last_before(ends[on_host], gaps.end_ns + lag_ns)
     )
