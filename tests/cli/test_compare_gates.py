@@ -66,7 +66,7 @@ def test_a_malformed_gate_is_rejected_before_a_file_is_opened(
     def fail(*_arguments: object, **_options: object) -> None:
         pytest.fail("a place was looked at")
 
-    monkeypatch.setattr("torch_tb_profiler.cli.compare_command.Catalog", fail)
+    monkeypatch.setattr("torch_tb_profiler.cli.compared_sides.Catalog", fail)
     monkeypatch.setattr("torch_tb_profiler.cli.compare_command.perform", fail)
     done = run("compare", tmp_path / "a", tmp_path / "b", "--fail-on", gate)
     assert done.code == 2

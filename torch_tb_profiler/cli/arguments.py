@@ -168,6 +168,17 @@ def _add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="check gates even if the recordings differ in KIND (device, batch, world_size …), "
         "which is an error otherwise; may be repeated",
     )
+    compare.add_argument(
+        "--repeats",
+        action="store_true",
+        help="every trace of a side is a recording of the same program: gates compare the means, "
+        "and hold only beyond the noise between recordings",
+    )
+    compare.add_argument(
+        "--summary",
+        metavar="FILE",
+        help="append gates, verdict and what changed most to FILE, as Markdown, besides the output",
+    )
     _add_format(compare)
     _add_subject(compare, "")
     _add_subject(compare, "baseline-")

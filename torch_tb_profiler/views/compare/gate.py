@@ -22,17 +22,17 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 from msgspec import Struct
 
 from torch_tb_profiler.views.compare.average import CATEGORIES
 from torch_tb_profiler.views.compare.environment_table import NOT_KNOWN
+from torch_tb_profiler.views.compare.gate_text import sentence
 from torch_tb_profiler.views.compare.tables import FEW_STEPS
 from torch_tb_profiler.views.compare.throughput import NOT_OF_TIMERS, THROUGHPUT
 from torch_tb_profiler.views.querying import QueryError, query
-from torch_tb_profiler.views.scales import confidence_text
 from torch_tb_profiler.views.schema import Table, TableSpec, Unit, View
 
 _GATE = re.compile(
@@ -59,7 +59,6 @@ _SCALES = {
     },
 }
 _SIDES_AND_DELTA = ("baseline", "candidate", "delta")
-_SHOWN_ROWS = 5
 
 
 class GateError(ValueError):
@@ -105,8 +104,18 @@ class GateResult(Struct, frozen=True):
     text: str
 
 
-class _Gate(Struct, frozen=True):
-    """A gate taken apart."""
+class ParsedGate(Struct, frozen=True):
+    """A gate taken apart.
+
+    Attributes:
+        expression: As given.
+        table, filter, measure: Which rows, and which measure of them.
+        holds: Its operator.
+        limit: The number, with its sign, in ``unit``.
+        unit: As written; None: the measure's own.
+        is_change: Whether the difference is compared, not the candidate's value.
+        confidence_pct: How sure the difference must be; None: however unsure.
+    """
 
     expression: str
     table: str
@@ -119,12 +128,13 @@ class _Gate(Struct, frozen=True):
     confidence_pct: float | None
 
 
-def check_gate(specs: Sequence[TableSpec], expression: str) -> None:
+def check_gate(specs: Sequence[TableSpec], expression: str, *, of_steps: bool = True) -> None:
     """Refuse a gate that no comparison could answer, before there is one.
 
     Args:
         specs: The tables that a comparison has.
         expression: The gate as given.
+        of_steps: Whether a confidence that it asks for is that between steps.
 
     Raises:
         GateError: it is malformed, or names a table, column, measure or unit that does not exist.
@@ -134,7 +144,8 @@ def check_gate(specs: Sequence[TableSpec], expression: str) -> None:
     table, measure = _gated_table(tables, gate)
     unit = _unit(table, measure)
     _scale(gate, unit)
-    _confidence_column(table, gate, measure, unit)
+    if of_steps:
+        _confidence_column(table, gate, measure, unit)
 
 
 def forbidden(view: View, allowed: Collection[str] = ()) -> str | None:
@@ -170,22 +181,50 @@ def evaluate(view: View, expression: str, allowed: Collection[str] = ()) -> Gate
             compared, the code does not answer for a difference of times; numbers of calls and the
             candidate's own values are still checked.
     """
-    gate = _parse(expression)
-    table, measure = _nonempty_gated_table(view, gate)
-    unit = _unit(table, measure)
-    limit = gate.limit * _scale(gate, unit)
-    rows = _rows(table, gate, measure, unit)
-    if gate.table == THROUGHPUT.name:
-        allowed = {*allowed, *NOT_OF_TIMERS}
-    if gate.is_change and unit != "count" and (reason := forbidden(view, allowed)) is not None:
-        raise GateError(f"gate {expression!r} cannot be evaluated: {reason}")
-    failing = [row for row in rows if _satisfies(row, gate, limit)]
-    failing.sort(key=lambda row: -abs(row.candidate if row.delta is None else row.delta))
-    text = _sentence(gate, failing, unit)
+    gate, unit = parsed(view, expression)
+    rows = gate_rows(view, gate, allowed)
+    failing = largest_first(row for row in rows if satisfies(row, gate, unit))
+    text = sentence(gate, failing, unit)
     return GateResult(expression, bool(failing), tuple(failing), len(rows), text)
 
 
-def _parse(expression: str) -> _Gate:
+def parsed(view: View, expression: str) -> tuple[ParsedGate, Unit | None]:
+    """A gate, and the unit of its measure.
+
+    Raises:
+        GateError: it is malformed, or names a table, measure or unit that does not exist.
+    """
+    gate = _parse(expression)
+    unit = _unit(*_gated_table(view.tables, gate))
+    _scale(gate, unit)
+    return gate, unit
+
+
+def gate_rows(
+    view: View, gate: ParsedGate, allowed: Collection[str] = (), *, of_steps: bool = True
+) -> list[GateRow]:
+    """The rows that a gate is about.
+
+    Args:
+        view: The comparison.
+        gate: The gate.
+        allowed: Kinds of surroundings that may differ and a difference still counts.
+        of_steps: Whether a confidence that the gate asks for is that between steps.
+
+    Raises:
+        GateError: there is none, or these recordings do not tell.
+    """
+    table, measure = _nonempty_gated_table(view, gate)
+    unit = _unit(table, measure)
+    rows = _rows(table, gate, measure, unit, of_steps)
+    if gate.table == THROUGHPUT.name:
+        allowed = {*allowed, *NOT_OF_TIMERS}
+    if gate.is_change and unit != "count" and (reason := forbidden(view, allowed)) is not None:
+        raise GateError(f"gate {gate.expression!r} cannot be evaluated: {reason}")
+    return rows
+
+
+def _parse(expression: str) -> ParsedGate:
     match = _GATE.fullmatch(expression)
     if match is None:
         raise GateError(
@@ -197,7 +236,7 @@ def _parse(expression: str) -> _Gate:
         raise GateError(
             f"gate {expression!r}: a confidence of 100 % is never reached; use @99.9 or less"
         )
-    return _Gate(
+    return ParsedGate(
         expression=expression,
         table=match["table"],
         filter=match["filter"],
@@ -215,7 +254,7 @@ def _unit(table: Table, measure: str) -> Unit | None:
     return units[f"candidate_{measure}"]
 
 
-def _nonempty_gated_table(view: View, gate: _Gate) -> tuple[Table, str]:
+def _nonempty_gated_table(view: View, gate: ParsedGate) -> tuple[Table, str]:
     """The rows a gate is about and the key of its measure in them."""
     table, measure = _gated_table(view.tables, gate)
     if table.frame.is_empty():
@@ -223,7 +262,7 @@ def _nonempty_gated_table(view: View, gate: _Gate) -> tuple[Table, str]:
     return table, measure
 
 
-def _gated_table(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
+def _gated_table(tables: Mapping[str, Table], gate: ParsedGate) -> tuple[Table, str]:
     """As :func:`_nonempty_gated_table`, but the table may have no row."""
     if gate.table not in tables:
         known = ", ".join(tables)
@@ -251,7 +290,7 @@ def _gated_table(tables: Mapping[str, Table], gate: _Gate) -> tuple[Table, str]:
     return table, measure
 
 
-def _scale(gate: _Gate, unit: str | None) -> float:
+def _scale(gate: ParsedGate, unit: str | None) -> float:
     """What a number of the gate is multiplied by to have the measure's unit."""
     if gate.unit is None or gate.unit == "%":
         return 1.0
@@ -265,8 +304,10 @@ def _scale(gate: _Gate, unit: str | None) -> float:
     return scales[gate.unit]
 
 
-def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[GateRow]:
-    confidence = _confidence_column(table, gate, measure, unit)
+def _rows(
+    table: Table, gate: ParsedGate, measure: str, unit: str | None, of_steps: bool
+) -> list[GateRow]:
+    confidence = _confidence_column(table, gate, measure, unit) if of_steps else None
     frame = table.frame
     sure: list[float | None] = [None] * frame.height
     if confidence is not None:
@@ -277,10 +318,10 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
     for (name, baseline, candidate, delta), confidence_pct in zip(values, sure, strict=True):
         if candidate is None or (delta is None and gate.is_change):
             continue
-        if gate.confidence_pct is not None and confidence_pct is None:
+        if of_steps and gate.confidence_pct is not None and confidence_pct is None:
             reason = table.null_reasons.get(str(confidence), FEW_STEPS)
             raise GateError(f"gate {gate.expression!r} cannot be evaluated: {reason}")
-        share = _change_pct(baseline, delta)
+        share = change_pct(baseline, delta)
         rows.append(GateRow(str(name), baseline, candidate, delta, share, confidence_pct))
     if not rows:
         reason = table.null_reasons.get(f"candidate_{measure}") or table.null_reasons.get(
@@ -290,7 +331,9 @@ def _rows(table: Table, gate: _Gate, measure: str, unit: str | None) -> list[Gat
     return rows
 
 
-def _confidence_column(table: Table, gate: _Gate, measure: str, unit: str | None) -> str | None:
+def _confidence_column(
+    table: Table, gate: ParsedGate, measure: str, unit: str | None
+) -> str | None:
     """Key of the confidence column of ``measure``, None where there is none."""
     key = f"confidence_{measure.removesuffix(f'_{unit}')}_pct"
     if key in (column.key for column in table.spec.columns):
@@ -302,7 +345,8 @@ def _confidence_column(table: Table, gate: _Gate, measure: str, unit: str | None
     return None
 
 
-def _change_pct(baseline: float | None, delta: float | None) -> float | None:
+def change_pct(baseline: float | None, delta: float | None) -> float | None:
+    """A difference in percent of the baseline; infinite over 0."""
     if baseline is None or delta is None:
         return None
     if delta == 0:
@@ -310,32 +354,15 @@ def _change_pct(baseline: float | None, delta: float | None) -> float | None:
     return 100 * delta / baseline if baseline else math.copysign(math.inf, delta)
 
 
-def _satisfies(row: GateRow, gate: _Gate, limit: float) -> bool:
+def largest_first(rows: Iterable[GateRow]) -> list[GateRow]:
+    """Rows by their difference; where there is none, by the value of the candidate."""
+    return sorted(rows, key=lambda row: -abs(row.candidate if row.delta is None else row.delta))
+
+
+def satisfies(row: GateRow, gate: ParsedGate, unit: Unit | None) -> bool:
+    """Whether a row makes a gate fail; ``unit``: of its measure."""
     change = row.delta_pct if gate.unit == "%" else row.delta
     if gate.confidence_pct is not None and (row.confidence_pct or 0.0) < gate.confidence_pct:
         return False
     value = change if gate.is_change else row.candidate
-    return value is not None and gate.holds(value, limit)
-
-
-def _sentence(gate: _Gate, failing: list[GateRow], unit: str | None) -> str:
-    if not failing:
-        return f"passed: {gate.expression}"
-    shown_unit = {"us": " µs", "bytes": " bytes"}.get(unit or "", "")
-    parts = []
-    for row in failing[:_SHOWN_ROWS]:
-        text = f"{_number(row.candidate, unit)}{shown_unit}"
-        if row.baseline is not None and row.delta is not None:
-            sure = ""
-            if row.confidence_pct is not None:
-                sure = f", confidence {confidence_text(row.confidence_pct)}"
-            change = f"{_number(row.delta, unit, '+')}, {row.delta_pct:+.1f} %{sure}"
-            text = f"{_number(row.baseline, unit)} → {text} ({change})"
-        parts.append(f"{row.label}: {text}")
-    more = f"; and {len(failing) - _SHOWN_ROWS} more" if len(failing) > _SHOWN_ROWS else ""
-    return f"failed: {gate.expression}: {'; '.join(parts)}{more}"
-
-
-def _number(value: float, unit: str | None, sign: str = "") -> str:
-    decimals = 0 if unit == "count" and value % 1 == 0 else 3
-    return f"{value:{sign},.{decimals}f}"
+    return value is not None and gate.holds(value, gate.limit * _scale(gate, unit))
