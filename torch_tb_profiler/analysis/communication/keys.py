@@ -47,6 +47,10 @@ def add_keys(calls: pl.DataFrame, same_steps: bool) -> pl.DataFrame:
         size=pl.col("input_bytes").fill_null(-1),
         in_step=pl.col("step_name").fill_null(""),
     )
+    # Numbers instead of texts: groups of thousands of ranks have long names.
+    calls = calls.with_columns(
+        _in_order_of_appearance(calls[name]) for name in ("group_of", "kind", "in_step")
+    )
     in_group = pl.col("group_key").is_not_null()
     calls = _with_usable(calls, "sequence", ("group_of", "kind"))
     calls = _with_usable(calls, "comms_id", ("kind",))
@@ -68,22 +72,37 @@ def add_keys(calls: pl.DataFrame, same_steps: bool) -> pl.DataFrame:
         ("c", pl.col("sized"), by_step_sized),
         ("d", pl.lit(value=True), by_step),
     )
+    rule = pl.lit(None, pl.String)
+    for letter, holds, _ in reversed(rules):
+        rule = pl.when(holds).then(pl.lit(letter)).otherwise(rule)
+    calls = calls.with_columns(rule=rule)
+    used = set(calls["rule"].unique())
     key = pl.lit(None, pl.String)
     bucket = pl.lit(None, pl.String)
     uneven = pl.lit(value=False)
-    for letter, holds, parts in reversed(rules):
-        is_counted = letter in BY_ORDER
+    for letter, _, parts in rules:
+        if letter not in used:
+            continue
+        holds = pl.col("rule") == letter
         key = pl.when(holds).then(_key(letter, *parts, _occurrence(*parts))).otherwise(key)
-        bucket = pl.when(holds).then(_key(letter, *parts) if is_counted else None).otherwise(bucket)
-        differs = ~_same_counts(parts, parts) if is_counted else pl.lit(value=False)
-        uneven = pl.when(holds).then(differs).otherwise(uneven)
+        if letter in BY_ORDER:
+            bucket = pl.when(holds).then(_key(letter, *parts)).otherwise(bucket)
+            uneven = pl.when(holds).then(~_same_counts(parts, parts)).otherwise(uneven)
     known = ~pl.col("peer_unknown")
     return calls.with_columns(
         key=pl.when(known).then(key), bucket=pl.when(known).then(bucket), is_uneven=known & uneven
     ).drop(
         "group_of", "kind", "is_pair", "size", "in_step", "by_sequence", "sequence_usable",
-        "comms_id_usable", "same_sizes", "same_counts", "sized",
+        "comms_id_usable", "same_sizes", "same_counts", "sized", "rule",
     )  # fmt: skip
+
+
+def _in_order_of_appearance(texts: pl.Series) -> pl.Series:
+    """Texts as numbers from 0; null stays null."""
+    known = texts.drop_nulls().unique(maintain_order=True)
+    return texts.replace_strict(
+        known, pl.Series(range(len(known)), dtype=pl.Int64), default=None, return_dtype=pl.Int64
+    ).alias(texts.name)
 
 
 def _with_usable(calls: pl.DataFrame, number: str, within: tuple[str, ...]) -> pl.DataFrame:
