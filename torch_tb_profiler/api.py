@@ -21,6 +21,7 @@ from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.argument_names import argument_names_answer
+from torch_tb_profiler.loading.queries.coverage import recording_coverage
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
 from torch_tb_profiler.loading.status import when_ready
@@ -29,6 +30,7 @@ from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports import json, terminal
 from torch_tb_profiler.reports.progress import Progress
 from torch_tb_profiler.requests.argument_names import ArgumentPayload
+from torch_tb_profiler.requests.coverage import RecordingCoverage
 from torch_tb_profiler.requests.errors import (
     LoadingError,
     OpenError,
@@ -279,6 +281,11 @@ class OpenedTrace:
             for spec in all_views().values()
             if spec.scope != "pair"
         }
+
+    def doctor(self) -> RecordingCoverage:
+        """Which questions the recording answers, why not others, and how to record them."""
+        about = Subject(self.run, self.worker, self.span)
+        return self._when_ready(lambda wait_s: recording_coverage(self._catalog, about, wait_s))
 
     def _answer(self, name: str, subject: Subject, rows: TableQuery) -> Result:
         request = ViewRequest(name, subject, rows=rows)

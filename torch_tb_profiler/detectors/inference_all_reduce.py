@@ -7,10 +7,11 @@ import polars as pl
 
 from torch_tb_profiler.analysis.algebra import codes
 from torch_tb_profiler.analysis.algebra.intervals import intersect, union
+from torch_tb_profiler.analysis.recording.capabilities import has_operators
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.exposure import exposed_time, longest_stretch
 from torch_tb_profiler.evidence.finding import Finding
-from torch_tb_profiler.evidence.program import has_operators, is_training
+from torch_tb_profiler.evidence.program import is_training
 from torch_tb_profiler.evidence.sources import filter_clause
 from torch_tb_profiler.evidence.tables import build_table
 from torch_tb_profiler.knowledge import communication, kernels

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from torch_tb_profiler.analysis.recording.capabilities import has_operators
 from torch_tb_profiler.analysis.recording.missing_reasons import recorder
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Finding
 from torch_tb_profiler.evidence.kernel_time import longest_kernel
-from torch_tb_profiler.evidence.program import has_operators
 from torch_tb_profiler.evidence.tables import CALLS, KERNEL, TOTAL_US, build_table, sum_calls
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.views.schema import TableSpec

@@ -19,10 +19,11 @@ from torch_tb_profiler.analysis.communication.records import records
 from torch_tb_profiler.analysis.communication.roles import computation
 from torch_tb_profiler.analysis.idle.host_threads import host_activity
 from torch_tb_profiler.analysis.idle.waits import Wait, waits
+from torch_tb_profiler.analysis.recording.capabilities import has_operators
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds
 from torch_tb_profiler.evidence.context import Context
 from torch_tb_profiler.evidence.finding import Spot
-from torch_tb_profiler.evidence.program import has_operators, is_training
+from torch_tb_profiler.evidence.program import is_training
 from torch_tb_profiler.knowledge import communication
 from torch_tb_profiler.knowledge.advice import entry
 from torch_tb_profiler.trace.columns import Bools, Int64

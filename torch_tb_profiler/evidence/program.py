@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from torch_tb_profiler.trace.categories import Category
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -33,13 +32,6 @@ them without collectives."""
 def is_training(trace: Trace) -> bool:
     """Whether anything in the recording belongs to a backward pass or an optimizer."""
     return _any_name(trace, TRAINING)
-
-
-@per_trace
-def has_operators(trace: Trace) -> bool:
-    """Whether operators are recorded, so that training and inference can be distinguished."""
-    operators = [Category.OPERATOR, Category.PYTHON_OPERATOR]
-    return bool(trace.slices["category"].is_in(operators).any())
 
 
 @per_trace

@@ -34,6 +34,8 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         parameters: Further numbers of the detector.
         is_remark: Whether its findings are about the recording or spare resources, and leave open
             where time goes.
+        concerns_recording: Whether its findings are about how was recorded: another recording of
+            the same program need not have them.
     """
 
     code: str
@@ -51,6 +53,7 @@ class AdviceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rule: int | None = None
     parameters: dict[str, float] = {}
     is_remark: bool = False
+    concerns_recording: bool = False
 
 
 class AdviceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
