@@ -12,7 +12,6 @@ from torch_tb_profiler.knowledge.recorders import (
     TORCH_PROFILER,
     Recipe,
     Recorder,
-    RecordingOption,
     recorder_named,
     recorders,
 )
@@ -75,10 +74,20 @@ def test_arguments_stand_where_the_recipe_has_them() -> None:
     assert keywords == {"profile_memory": "True", "with_stack": "True"}
 
 
-def test_options_that_a_version_does_not_have_are_left_out() -> None:
-    new = RecordingOption(("memory",), "new=True", since="2.9 and newer")
-    recipe = Recipe("shell", "run{arguments}", (RecordingOption(("memory",), "--old"), new))
-    for version, code in (("2.8", "run --old"), ("2.10", "run --old new=True")):
-        assert recording_code(recipe, options_for(recipe, ["memory"], version)) == code
-    assert options_for(recipe, ["memory"], None) == list(recipe.options)
-    assert options_for(recipe, ["kernels"], None) == []
+@pytest.mark.parametrize(
+    ("version", "variable"),
+    [
+        (None, "TORCH_FR_BUFFER_SIZE"),
+        ("2.13.0+cu130", "TORCH_FR_BUFFER_SIZE"),
+        ("2.9.1", "TORCH_FR_BUFFER_SIZE"),
+        ("2.8.0", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+        ("2.2 to 2.4", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+    ],
+)
+def test_options_are_those_of_the_version(version: str | None, variable: str) -> None:
+    """The variable was renamed in torch 2.9 (docs/format-flight-recorder.md)."""
+    for name in (TORCH_PROFILER, "Nsight Systems", "rocprofv3", "torch-tb-profiler record"):
+        recipe = _recipe(recorder_named(name))
+        code = recording_code(recipe, options_for(recipe, ["collective_dumps"], version))
+        assert set(re.findall(r"TORCH_\w+_SIZE", code)) == {variable}
+    assert options_for(recipe, ["collective_dumps"], "1.13") == []

@@ -19,7 +19,8 @@ class RecordingOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         label: What it is called; None for the argument.
         before: Lines before the recorder starts.
         after: Lines after it has stopped.
-        since: The versions of torch that have it, ``"2.9 and newer"``; None for all.
+        versions: The versions of torch that have it, ``"2.9 and newer"`` or ``"2.2 to 2.8"``; None
+            for all.
         needs_device: Whether the program fails with it where it sees no device.
         cost: What it adds to the recording, in a few words; None where that was not measured.
     """
@@ -29,7 +30,7 @@ class RecordingOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str | None = None
     before: str = ""
     after: str = ""
-    since: str | None = None
+    versions: str | None = None
     needs_device: bool = False
     cost: str | None = None
 

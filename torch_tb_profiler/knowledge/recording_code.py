@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 from torch_tb_profiler.knowledge.recorders import Recipe, RecordingOption
 from torch_tb_profiler.knowledge.surroundings import can_be_one_version
 
+NEWEST = "99.0 and newer"
+"""Taken for the version of torch where it is unknown: options to copy are current ones."""
+
 _ARGUMENTS = "{arguments}"
 _ARGUMENT_LINE = re.compile(r"^( *)\{arguments\}\n", re.MULTILINE)
 _LINES_TOO_MANY = re.compile(r"\n{3,}")
@@ -21,8 +24,8 @@ def options_for(
     Args:
         recipe: The recipe.
         needed: Capabilities, or recordings of another kind.
-        torch_version: The version of torch, or a range of versions; None if unknown. Options that
-            it does not have are omitted.
+        torch_version: The version of torch, or a range of versions; None if unknown, taken for
+            the newest. Options that it does not have are omitted.
     """
     return [
         option
@@ -46,9 +49,9 @@ def recording_code(recipe: Recipe, options: Sequence[RecordingOption]) -> str:
 
 
 def _is_in(torch_version: str | None, option: RecordingOption) -> bool:
-    if option.since is None or torch_version is None:
+    if option.versions is None:
         return True
-    return can_be_one_version(torch_version, option.since)
+    return can_be_one_version(torch_version or NEWEST, option.versions)
 
 
 def _joined(blocks: Iterable[str]) -> str:
