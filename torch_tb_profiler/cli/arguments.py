@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from torch_tb_profiler._version import __version__
-from torch_tb_profiler.cli.advice_arguments import add_doctor
+from torch_tb_profiler.cli.advice_arguments import add_doctor, add_skill
 from torch_tb_profiler.cli.argument_types import (
     host_name,
     port_number,
@@ -90,6 +90,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         "scalars": add_scalars,
         "merge": add_merge,
         "doctor": add_doctor,
+        "skill": add_skill,
     }
     for add in [adders[command]] if command in adders else adders.values():
         add(commands)

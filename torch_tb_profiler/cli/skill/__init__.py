@@ -1,0 +1,1 @@
+"""The command ``skill``: instructions for agents, from templates, declarations and the parser."""
