@@ -36,10 +36,12 @@ class AnswerPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         sources: As text, ``"view.table.column@group_by"`` or ``"view.fact"``.
         rows: Number of rows with a value that it needs at least.
+        of_device: Whether it is about devices: not a part for programs that saw none.
     """
 
     sources: tuple[str, ...]
     rows: int = 1
+    of_device: bool = False
 
     def parsed_sources(self) -> tuple[AnswerSource, ...]:
         """The sources, in order."""

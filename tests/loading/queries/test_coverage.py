@@ -204,3 +204,15 @@ def test_the_sentence_counts_and_names_what_to_add(samples: Path) -> None:
         "profile_memory=True"
     )
     assert os.linesep not in coverage.answer
+
+
+def test_a_program_that_saw_no_device_is_not_asked_about_devices(
+    recording: dict[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "rank0.pt.trace.json"
+    settings = {"torch_version": "2.13.0+cpu"}
+    path.write_text(json.dumps({**recording, "program_settings": settings}))
+    covered = answers(coverage_of(path))
+    assert covered["operators"] == "yes"
+    about_devices = {covered[code] for code in ("kernels", "idle", "copies", "allocator")}
+    assert about_devices == {"not applicable"}

@@ -97,6 +97,7 @@ class _Views:
         notes: The notes of all that were computed.
         show_programs: Whether the recording shows what the program ran, and when: what it does not
             show then did not run.
+        saw_no_device: Whether the program saw no device, as far as the recording says.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class _Views:
         self._wait_s = wait_s
         self._views: dict[tuple[str, str | None], View | str] = {}
         self.show_programs = _shows_program(trace)
+        self.saw_no_device = _saw_no_device(trace)
         self.notes: list[Note] = []
 
     def read(self, source: AnswerSource) -> _Reading:
@@ -181,6 +183,8 @@ def _answer(
     answered: list[SourcePayload] = []
     missing: list[tuple[AnswerSource, _Reading]] = []
     for part in question.parts:
+        if part.of_device and views.saw_no_device:
+            continue
         source, reading = _best(part, views)
         if reading.values >= part.rows:
             answered.append(_payload(source))
