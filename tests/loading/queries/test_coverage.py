@@ -216,3 +216,21 @@ def test_a_program_that_saw_no_device_is_not_asked_about_devices(
     assert covered["operators"] == "yes"
     about_devices = {covered[code] for code in ("kernels", "idle", "copies", "allocator")}
     assert about_devices == {"not applicable"}
+
+
+def test_findings_about_the_recording_are_its_problems_and_others_are_not(
+    tmp_path: Path, samples: Path
+) -> None:
+    events = [
+        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": 20 * number, "dur": 10,
+         "args": {"correlation": number + 1}}
+        for number in range(10)
+        for cat, name in (("cpu_op", "aten::mm"), ("cuda_runtime", "cudaLaunchKernel"))
+    ]  # fmt: skip
+    path = tmp_path / "rank0.pt.trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    coverage = coverage_of(path)
+    assert "device_missing" in _problems(coverage)
+    assert by_code(coverage)["kernels"].options == ("ProfilerActivity.CUDA",)
+    slow_loader = coverage_of(samples / "kineto_resnet50_nw0")
+    assert "dataloader_bound" not in _problems(slow_loader), "the program's, not the recording's"
