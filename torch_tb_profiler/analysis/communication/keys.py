@@ -100,9 +100,10 @@ def add_keys(calls: pl.DataFrame, same_steps: bool) -> pl.DataFrame:
 def _in_order_of_appearance(texts: pl.Series) -> pl.Series:
     """Texts as numbers from 0; null stays null."""
     known = texts.drop_nulls().unique(maintain_order=True)
-    return texts.replace_strict(
+    numbers: pl.Series = texts.replace_strict(
         known, pl.Series(range(len(known)), dtype=pl.Int64), default=None, return_dtype=pl.Int64
-    ).alias(texts.name)
+    )
+    return numbers.alias(texts.name)
 
 
 def _with_usable(calls: pl.DataFrame, number: str, within: tuple[str, ...]) -> pl.DataFrame:

@@ -21,6 +21,13 @@ describe("arrangements", () => {
     expect([...(strategy?.cells ?? [])]).toEqual([...MESH.keys()]);
   });
 
+  it("put a dimension that is too wide for a window into rows", () => {
+    const wide = Array.from({ length: 1024 }, (_, index) => rank(index, { coordinates: { pipeline: Math.floor(index / 512), data: index % 512 } }));
+    const [strategy] = arrangements(wide);
+    expect([strategy?.rows.title, strategy?.columns.title]).toEqual(["data", "pipeline"]);
+    expect([...(strategy?.cells.slice(0, 4) ?? [])]).toEqual([0, 512, 1, 513]);
+  });
+
   it("have a row per node where there are several", () => {
     const node = arrangements(MESH).find(({ id }) => id === "node");
     expect(node?.rows.labels).toEqual(["n0", "n1"]);

@@ -53,6 +53,8 @@ const DIMENSIONS: readonly (readonly [string, string])[] = [
 const MOST_IN_ONE_ROW = 16;
 /** Rows of ranks in order have a multiple of so many: GPUs of usual servers. */
 const NODE_SIZE = 8;
+/** Columns that a window has room for; tall matrices are split into panels, wide ones are not. */
+const MOST_COLUMNS = 256;
 
 export function arrangements(ranks: readonly MatrixRank[]): Arrangement[] {
   return [byStrategy(ranks), byNode(ranks), inOrder(ranks)].filter((each) => each !== null);
@@ -67,9 +69,13 @@ function byStrategy(ranks: readonly MatrixRank[]): Arrangement | null {
   const index = (rank: MatrixRank, from: number, to: number) =>
     known.slice(from, to).reduce((sum, [key], at) => sum * (sizes[from + at] ?? 1) + (rank.coordinates?.[key] ?? 0), 0);
   const axis = (from: number, to: number): MatrixAxis => axisOf(known.slice(from, to), sizes.slice(from, to));
-  const rows = axis(0, split);
-  const columns = axis(split, known.length);
-  const cells = filled(ranks, columns.labels.length, rows.labels.length, (rank) => [index(rank, 0, split), index(rank, split, known.length)]);
+  const [outer, inner] = [axis(0, split), axis(split, known.length)];
+  const isTurned = inner.labels.length > MOST_COLUMNS && outer.labels.length < inner.labels.length;
+  const [rows, columns] = isTurned ? [inner, outer] : [outer, inner];
+  const cells = filled(ranks, columns.labels.length, rows.labels.length, (rank) => {
+    const at = [index(rank, 0, split), index(rank, split, known.length)] as const;
+    return isTurned ? [at[1], at[0]] : at;
+  });
   return cells === null ? null : { id: "strategy", title: "Strategy", rows, columns, cells };
 }
 
