@@ -53,8 +53,13 @@ class HeaderTail(Struct):
 
 
 def read_header(head: bytes, tail: HeaderTail, quality: QualityReport) -> dict[str, Any]:
-    """The top-level keys except the events, validated; of several objects the first with a key
-    counts.
+    """The top-level keys except the events, validated; arguments as :func:`header_values`."""
+    return typed_header(header_values(head, tail, quality), quality)
+
+
+def header_values(head: bytes, tail: HeaderTail, quality: QualityReport) -> dict[str, Any]:
+    """The top-level keys except the events, as they are written, known or not; of several objects
+    the first with a key counts.
 
     Args:
         head: The text up to and including the opening bracket of the event array.
@@ -75,7 +80,7 @@ def read_header(head: bytes, tail: HeaderTail, quality: QualityReport) -> dict[s
         quality.add("truncated")
         header = _read(before, "}", quality)
         header = (_readable_keys(before) if header is None else header) | _readable_keys(after)
-    return typed_header(header, quality)
+    return header
 
 
 def _read(
