@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from torch_tb_profiler.recorder.lightning import LightningRecorder
     from torch_tb_profiler.recorder.throughput.timer import Timer
     from torch_tb_profiler.recorder.transformers import TransformersRecorder
+    from torch_tb_profiler.scrubbing.call import scrub
 
 __all__ = [
     "LightningRecorder",
@@ -19,6 +20,7 @@ __all__ = [
     "__version__",
     "open_trace",
     "record",
+    "scrub",
 ]
 
 _LAZY = {
@@ -27,6 +29,7 @@ _LAZY = {
     "open_trace": "api",
     "Timer": "recorder.throughput.timer",
     "record": "recorder.in_program",
+    "scrub": "scrubbing.call",
 }
 """Public name → the module that defines it."""
 
