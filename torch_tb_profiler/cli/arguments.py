@@ -13,7 +13,7 @@ from torch_tb_profiler.cli.argument_types import (
     size_gb,
 )
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof
-from torch_tb_profiler.cli.export_arguments import add_merge, add_scalars
+from torch_tb_profiler.cli.export_arguments import add_merge, add_scalars, add_scrub
 from torch_tb_profiler.cli.reading_arguments import (
     add_cache,
     add_links,
@@ -91,6 +91,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         "merge": add_merge,
         "doctor": add_doctor,
         "skill": add_skill,
+        "scrub": add_scrub,
     }
     for add in [adders[command]] if command in adders else adders.values():
         add(commands)

@@ -1,4 +1,4 @@
-"""Commands that write a run in another form: ``scalars`` and ``merge``."""
+"""Commands that write a run in another form: ``scalars``, ``merge`` and ``scrub``."""
 
 from __future__ import annotations
 
@@ -70,3 +70,34 @@ def add_merge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add_reading(merge)
     add_links(merge)
     add_workers(merge)
+
+
+def add_scrub(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command ``scrub``."""
+    scrub = commands.add_parser(
+        "scrub",
+        help="write a copy of a recording that can be given to others",
+        description="Write a copy of a recording, or of a folder of some, without host names, "
+        "users, paths, command lines, addresses, keys and the like, and list what was removed and "
+        "what is left. Every view shows the same figures.",
+    )
+    scrub.add_argument("source", metavar="IN", help="a recording, or a folder of some")
+    scrub.add_argument(
+        "target", metavar="OUT", help="the copy; it must not exist, or be an empty folder"
+    )
+    scrub.add_argument(
+        "--hash-names",
+        action="store_true",
+        help="also hash names of your functions, modules and ranges",
+    )
+    scrub.add_argument(
+        "--salt",
+        metavar="TEXT",
+        help="key of the hashes, so that several copies have the same ones (default: random)",
+    )
+    scrub.add_argument(
+        "--no-shapes", action="store_true", help="also remove shapes and values of inputs"
+    )
+    scrub.add_argument(
+        "--format", choices=("table", "json"), default="table", help="of the list (default: table)"
+    )
