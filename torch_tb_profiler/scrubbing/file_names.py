@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from torch_tb_profiler.importers.registry import trace_names
 from torch_tb_profiler.knowledge.scrubbing import RUN, private_segments
 from torch_tb_profiler.scrubbing.learning import LearnedNames
-from torch_tb_profiler.scrubbing.own_names import is_known_word
 from torch_tb_profiler.scrubbing.replacements import Replacements
 from torch_tb_profiler.storage.names import natural_key
 
 MIN_LEARNED_CHARS = 6
-"""Shorter parts of names are words that occur anywhere."""
+_OF_PROCESS = re.compile(r"\d{2}")
+"""Parts of names that are searched for in texts: long, and with a number as of a process. Others
+may be words by which names of operators and kernels are recognized."""
 
 FIELD = "a file name"
 
@@ -38,8 +40,8 @@ class FileNames:
         segments = {segment for stem in stems for segment in private_segments(stem)}
         for segment in sorted(segments, key=natural_key):
             token = replacements.replacement(RUN, segment, FIELD)
-            is_word = is_known_word(segment) or segment.isdigit()
-            if len(segment) >= MIN_LEARNED_CHARS and not is_word:
+            is_of_process = _OF_PROCESS.search(segment) and not segment.isdigit()
+            if len(segment) >= MIN_LEARNED_CHARS and is_of_process:
                 learned.add(segment, token)
 
     def target(self, name: str) -> str:
