@@ -23,7 +23,15 @@ import msgspec
 
 from torch_tb_profiler.analysis.operators.call_stacks import Frame
 from torch_tb_profiler.detectors import evidence_tables
-from torch_tb_profiler.requests import argument_names, errors, general, runs, slices, timeline
+from torch_tb_profiler.requests import (
+    argument_names,
+    errors,
+    general,
+    runs,
+    slices,
+    sql,
+    timeline,
+)
 from torch_tb_profiler.requests import views as view_answers
 from torch_tb_profiler.requests.encoding import SCHEMA_VERSION, Answer
 from torch_tb_profiler.views import schema, spec
@@ -71,7 +79,7 @@ _ALIASES = {
 }
 """The named types of the declarations, kept as named types in TypeScript."""
 
-_ANSWER_MODULES = (general, runs, view_answers, slices, argument_names, timeline)
+_ANSWER_MODULES = (general, runs, view_answers, slices, argument_names, timeline, sql)
 """Where answers are declared; what they hold is found from them."""
 
 _NAMES: dict[type, str] = {

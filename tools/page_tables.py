@@ -1,19 +1,23 @@
 """Write the tables in the documentation that say what code and data hold.
 
-python tools/page_tables.py            # writes docs/flops.md (formulas) and docs/safety.md (limits)
+python tools/page_tables.py            # writes docs/flops.md (formulas), docs/safety.md (limits),
+                                       # docs/sql.md (raw tables, examples)
 python tools/page_tables.py --check    # only says whether they are those of today
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from torch_tb_profiler.budget import LIMITS, Limit
 from torch_tb_profiler.knowledge.formulas import KINDS, Formula, formulas
+from torch_tb_profiler.knowledge.sql import sql_rules
+from torch_tb_profiler.sql.tables import IDENTITY, RAW, RAW_TABLES
+from torch_tb_profiler.views.schema import Column
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SIZES_BYTES = (1e6, 1e8, 1e10)
@@ -75,9 +79,32 @@ def _values(limit: Limit) -> str:
     return " · ".join(dict.fromkeys(f"{limit.value(size):,.0f}" for size in SIZES_BYTES))
 
 
+def raw_table_lines() -> Iterator[str]:
+    """The raw tables of SQL with their columns."""
+    yield from ("Every table begins with:", "", *_column_lines(IDENTITY), "")
+    for table in RAW_TABLES:
+        yield from (f"### `{RAW}.{table.spec.name}`", "", table.spec.help, "")
+        yield from (*_column_lines(table.spec.columns), "")
+
+
+def _column_lines(columns: Iterable[Column]) -> Iterator[str]:
+    yield from ("| column | type | unit | meaning |", "|---|---|---|---|")
+    for column in columns:
+        yield f"| `{column.key}` | {column.type} | {column.unit or ''} | {column.help} |"
+
+
+def example_lines() -> Iterator[str]:
+    """The examples of queries."""
+    for example in sql_rules().example:
+        yield from (f"**{example.title}.** {example.help}", "", "```sql")
+        yield from (example.query.strip(), "```", "")
+
+
 TABLES = (
     PageTable(DOCS / "flops.md", "formulas", formula_lines),
     PageTable(DOCS / "safety.md", "limits", limit_lines),
+    PageTable(DOCS / "sql.md", "raw tables", raw_table_lines),
+    PageTable(DOCS / "sql.md", "examples", example_lines),
 )
 
 

@@ -50,6 +50,8 @@ from torch_tb_profiler.requests.python_values import (
 )
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
+from torch_tb_profiler.sql.limits import SqlLimits
+from torch_tb_profiler.sql.query import prepare_query
 from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
@@ -272,6 +274,43 @@ class OpenedTrace:
     def compare(self, baseline: OpenedTrace, **options: Any) -> Result:
         """What differs from ``baseline``, and how sure that is. Options as in :meth:`view`."""
         return self.view("compare", baseline=baseline, **options)
+
+    def sql(
+        self,
+        query: str,
+        *,
+        all_workers: bool = False,
+        max_rows: int = 10_000,
+        time_limit_s: float = 30.0,
+        memory_limit_gb: float = 1.0,
+    ) -> Result:
+        """The answer to a query over the tables of all views and the raw tables (``docs/sql.md``);
+        its table is ``answer``. Needs the extra ``[sql]``.
+
+        Args:
+            query: One SELECT in DuckDB's dialect.
+            all_workers: Whether the tables hold all workers of the run instead of this trace alone.
+            max_rows: Rows of the answer at most; a note says that there are more.
+            time_limit_s: Seconds that it may take.
+            memory_limit_gb: Memory that it may use, in 10⁹ bytes.
+
+        Raises:
+            RequestError: the query is refused, fails, reaches a limit, or names a table for which
+                the trace has nothing; DuckDB is not installed; or the trace is closed.
+            UnknownError: there is no such table.
+        """
+        self._check_open()
+        limits = SqlLimits(time_limit_s, int(memory_limit_gb * 1e9), max_rows)
+        prepared = prepare_query(query, limits)
+        files = [self._file]
+        if all_workers:
+            files = list(self._catalog.workers(self.run, self.span).values())
+        subject = Subject(self.run, None if all_workers else self.worker, self.span)
+        return Result(
+            self._when_ready(
+                lambda wait_s: prepared.result(self._catalog, files, subject, wait_s=wait_s)
+            )
+        )
 
     def views(self) -> dict[str, str | None]:
         """View → why this trace has nothing for it, or None when it has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 HOST_NAME = re.compile(r"[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]")
 MOST_WORKERS = 1024
+MOST_ROWS = 10_000_000
 MOST_GB = 1e15
 """Larger than any disk, and small enough for bytes to stay an exact integer."""
 
@@ -80,3 +82,22 @@ def _part(unit: Unit, text: str) -> RecordingPart:
         return RecordingPart.parse(unit, text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def bounded_number(most: float) -> Callable[[str], float]:
+    """A type: a number above 0 and up to ``most``."""
+
+    def number(text: str) -> float:
+        value = positive_number(text)
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text!r} is more than {most:g}")
+        return value
+
+    return number
+
+
+def row_count(text: str) -> int:
+    """A number of rows."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_ROWS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST_ROWS}")
+    return int(text)

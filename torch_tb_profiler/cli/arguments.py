@@ -22,6 +22,7 @@ from torch_tb_profiler.cli.reading_arguments import (
 )
 from torch_tb_profiler.cli.record_arguments import add_record
 from torch_tb_profiler.cli.report_arguments import add_dlprof_arguments, add_summary_options
+from torch_tb_profiler.cli.sql_arguments import add_sql
 from torch_tb_profiler.views.parameters import SELECTION
 from torch_tb_profiler.views.registry import DEFAULT_VIEW, all_parameters
 
@@ -92,6 +93,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         "doctor": add_doctor,
         "skill": add_skill,
         "scrub": add_scrub,
+        "sql": add_sql,
     }
     for add in [adders[command]] if command in adders else adders.values():
         add(commands)

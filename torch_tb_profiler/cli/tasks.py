@@ -132,7 +132,7 @@ def report_tasks(arguments: Namespace, specs: Sequence[ViewSpec], *, limit: bool
         )
         catalog = Catalog([root], cache=cache, store=store)
         try:
-            files = _chosen_files(catalog, arguments)
+            files = chosen_files(catalog, arguments)
         except LoadingError as error:
             tasks.append(Task(problem=error))
             continue
@@ -162,7 +162,13 @@ def _for_view(spec: ViewSpec, typed: dict[str, str], arguments: Namespace) -> di
     return {name: value for name, value in typed.items() if name not in _FOR_ONE_TABLE}
 
 
-def _chosen_files(catalog: Catalog, arguments: Namespace) -> list[SpanFile]:
+def chosen_files(catalog: Catalog, arguments: Namespace) -> list[SpanFile]:
+    """The recordings that ``--run``, ``--worker`` and ``--span`` name.
+
+    Raises:
+        UnknownError: there is none.
+        OpenError: the path holds no trace.
+    """
     wanted = (arguments.run, arguments.worker, arguments.span)
     files = [
         file

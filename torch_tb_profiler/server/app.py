@@ -44,6 +44,9 @@ FREE_ROUTES = frozenset({"about"})
 STREAMED_ROUTES = frozenset({"download", "perfetto"})
 """Routes whose answers last as long as the client takes to read them."""
 
+UNSHARED_ROUTES = frozenset({"sql"})
+"""Routes whose computation ends when its client goes away, whoever else asks the same."""
+
 STREAM_PIECE_BYTES = 128 << 10
 """Maximum size of a piece of a stream; servers buffer a few pieces per stream."""
 
@@ -149,6 +152,8 @@ class App:
                 finally:
                     self.site.catalog.store.enforce_limit()
 
+        if name in UNSHARED_ROUTES:
+            return compute()
         headers = [request.headers.get(name) for name in ("Accept-Encoding", "If-None-Match")]
         question = (request.path, request.query_string, *headers)
         return self._shared.answer(question, lambda: _answer_or_error(request, compute))

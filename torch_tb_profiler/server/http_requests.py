@@ -6,12 +6,15 @@ without end. Refusals are JSON like all errors.
 
 from __future__ import annotations
 
+from typing import Any
+
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import Error, RequestEntityTooLarge
 
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.requests.general import ErrorAnswer
+from torch_tb_profiler.server.client_connection import CLIENT_SOCKET
 from torch_tb_profiler.server.errors import HttpError, method_error
 from torch_tb_profiler.server.responses import JSON_TYPE, secured_headers
 
@@ -63,6 +66,12 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
 
 class AnswerTask(WSGITask):  # type: ignore[misc]
     """The answer of the application to one request."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """The WSGI environment, with the connection."""
+        environ: dict[str, Any] = super().get_environment()
+        environ[CLIENT_SOCKET] = self.channel.socket
+        return environ
 
     def finish(self) -> None:
         """Write the remaining part; nothing after the headers of a HEAD request."""

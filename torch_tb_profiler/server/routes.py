@@ -38,6 +38,7 @@ from torch_tb_profiler.server.responses import (
     streamed_response,
 )
 from torch_tb_profiler.server.site import WAIT_S, Route, Site
+from torch_tb_profiler.server.sql_routes import sql, sql_part
 from torch_tb_profiler.server.timeline_routes import timeline, timeline_part
 
 CSV_TYPE = "text/csv; charset=utf-8"
@@ -161,8 +162,15 @@ ROUTES: dict[str, Route] = {
     "perfetto": perfetto,
     "timeline": timeline,
     "report.html": report,
+    "sql": sql,
 }
 """Routes without a further path component."""
 
-PREFIX_ROUTES: dict[str, Route] = {"view": view, "slice": slice_, "timeline": timeline_part}
-"""Routes followed by a name: ``/view/overview``, ``/slice/17``, ``/timeline/tracks``."""
+PREFIX_ROUTES: dict[str, Route] = {
+    "view": view,
+    "slice": slice_,
+    "timeline": timeline_part,
+    "sql": sql_part,
+}
+"""Routes followed by a name: ``/view/overview``, ``/slice/17``, ``/timeline/tracks``,
+``/sql/tables``."""

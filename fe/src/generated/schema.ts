@@ -697,6 +697,34 @@ export interface TimelineClocksAnswer {
   groups: TimelineWorkerGroupPayload[];
 }
 
+/** One table; `short_name` is its name without schema where that means this table. */
+export interface SqlTablePayload {
+  name: string;
+  short_name: string | null;
+  title: string;
+  help: string;
+  columns: ColumnPayload[];
+}
+
+/** A query to start from. */
+export interface SqlExamplePayload {
+  title: string;
+  help: string;
+  query: string;
+}
+
+/** `/sql/tables`: tables, examples, and limits of queries; why there is no SQL, or null. */
+export interface SqlTablesAnswer {
+  schema_version: number;
+  tables: SqlTablePayload[];
+  examples: SqlExamplePayload[];
+  max_text: number;
+  max_rows: number;
+  time_limit_s: number;
+  missing_reason: string | null;
+  missing_hint: string | null;
+}
+
 /** What part of the trace was looked at, and what else was asked. */
 export interface SelectionPayload {
   iterations_by: string | null;
