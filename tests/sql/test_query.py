@@ -100,6 +100,14 @@ def test_workers_are_one_table(samples: Path) -> None:
         assert set(of_run.frame["worker"]) - {"all"} <= set(trace.workers)
 
 
+@pytest.mark.parametrize("table", ["raw.steps", "raw.slices", "kernels.kernels"])
+def test_rows_are_counted_also_where_only_names_are_used(bert: OpenedTrace, table: str) -> None:
+    expected = bert.sql(f"select count(*) from (select * from {table})").frame.item()
+    counted = bert.sql(f"select run, worker, span, count(*) from {table} group by all").frame
+    assert counted.rows() == [("h100_bert_small", "rank0", "default", expected)]
+    assert expected > 0
+
+
 def test_units_follow_columns(bert: OpenedTrace) -> None:
     query = (
         "with t as (select name as kernel, total_us, calls from kernels)"

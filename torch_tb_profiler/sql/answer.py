@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import polars as pl
 
+from torch_tb_profiler.reports.text import visible
 from torch_tb_profiler.requests.errors import LoadingError
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
@@ -69,7 +70,7 @@ def left_out_note(file: SpanFile, error: LoadingError) -> Note:
 
 
 def _column(key: str, name: str, kind: ColumnType, source: Column | None) -> Column:
-    title = name[:MAX_NAME]
+    title = visible(name)[:MAX_NAME]
     if source is None:
         return Column(key, title, kind, None, COMPUTED)
     if name.lower() == source.key:
@@ -87,7 +88,7 @@ def _keys(names: Sequence[str]) -> list[str]:
     """Names that are different from each other."""
     keys: dict[str, None] = {}
     for name in names:
-        shown = name[:MAX_NAME] or "column"
+        shown = visible(name)[:MAX_NAME] or "column"
         key, number = shown, 1
         while key in keys:
             number += 1

@@ -148,9 +148,10 @@ class Exporter:
         return self._views[key]
 
     def _keys(self, table: SqlTable) -> list[str]:
-        """The columns that are written: those that the query may use, at least one."""
-        keys = [each.key for each in table.spec.columns if self._statement.uses(each.key)]
-        return keys or [table.spec.columns[-1].key]
+        """The columns that are written: those that the query may use, and the last one, which says
+        how many rows there are."""
+        keys = [each.key for each in table.spec.columns]
+        return [key for key in keys if key == keys[-1] or self._statement.uses(key)]
 
     def _declared(self, table: SqlTable, frame: pl.DataFrame) -> pl.DataFrame:
         """The columns as declared that are used: views may leave some out, or have more."""
