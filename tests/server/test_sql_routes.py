@@ -90,11 +90,14 @@ def test_without_duckdb_the_list_says_so(site: Site, monkeypatch: pytest.MonkeyP
 def test_a_client_that_goes_away_ends_its_query(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed = []
+    killed: list[float] = []
     kill = process.QueryProcess.kill
-    monkeypatch.setattr(
-        process.QueryProcess, "kill", lambda self: (killed.append(time.monotonic()), kill(self))[1]
-    )
+
+    def note_and_kill(self: process.QueryProcess) -> None:
+        killed.append(time.monotonic())
+        kill(self)
+
+    monkeypatch.setattr(process.QueryProcess, "kill", note_and_kill)
     query = quote(
         "select count(*) from range(1000000000) a, range(100000) b where a.range % 7 = b.range"
     )

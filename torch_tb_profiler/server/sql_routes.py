@@ -31,13 +31,13 @@ def sql(site: Site, request: Request, _rest: str) -> Response:
         raise RequestError("sql_text", message)
     limits = _limits(request)
     query = prepare_query(text, limits, partial(is_client_gone, request))
-    asked = parameters.subject(request.args)
-    workers = site.catalog.workers(asked.run, asked.span, wait_s=WAIT_S)
-    if asked.worker is not None and asked.worker not in workers:
-        raise unknown("worker", asked.worker, workers)
-    files = [file for name, file in workers.items() if asked.worker in (None, name)]
+    requested = parameters.subject(request.args)
+    workers = site.catalog.workers(requested.run, requested.span, wait_s=WAIT_S)
+    if requested.worker is not None and requested.worker not in workers:
+        raise unknown("worker", requested.worker, workers)
+    files = [file for name, file in workers.items() if requested.worker in (None, name)]
     first = files[0]
-    subject = Subject(first.run, asked.worker, first.span)
+    subject = Subject(first.run, requested.worker, first.span)
     result = query.result(site.catalog, files, subject, wait_s=WAIT_S)
     return json_response(request, view_answer(result))
 

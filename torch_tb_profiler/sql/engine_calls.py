@@ -3,7 +3,10 @@ that the process that asks never does."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from types import ModuleType
+from typing import cast
 
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.sql.engine_values import AnswerRows, AnswerShape, TableFiles, TableShape
@@ -13,6 +16,7 @@ from torch_tb_profiler.sql.statement import Statement
 
 def read_statement(text: str) -> Statement | Problem:
     """As :func:`torch_tb_profiler.sql.engine.read_statement`."""
+    _hide_pyarrow()
     from torch_tb_profiler.sql import engine  # noqa: PLC0415 - DuckDB
 
     return engine.read_statement(text)
@@ -22,6 +26,7 @@ def check_statement(
     text: str, shapes: Sequence[TableShape], hidden: Sequence[TableShape]
 ) -> AnswerShape | Problem:
     """As :func:`torch_tb_profiler.sql.engine.check_statement`."""
+    _hide_pyarrow()
     from torch_tb_profiler.sql import engine  # noqa: PLC0415 - DuckDB
 
     return engine.check_statement(text, shapes, hidden)
@@ -31,6 +36,13 @@ def compute_answer(
     text: str, tables: Sequence[TableFiles], limits: SqlLimits
 ) -> AnswerRows | Problem:
     """As :func:`torch_tb_profiler.sql.engine.compute_answer`."""
+    _hide_pyarrow()
     from torch_tb_profiler.sql import engine  # noqa: PLC0415 - DuckDB
 
     return engine.compute_answer(text, tables, limits)
+
+
+def _hide_pyarrow() -> None:
+    """Where pyarrow is installed, DuckDB 1.5 has it filter the rows of tables, which it cannot do
+    with texts as polars has them. Only in the process of a query."""
+    sys.modules.setdefault("pyarrow", cast(ModuleType, None))

@@ -18,7 +18,7 @@ Source = tuple[TablePath, str]
 """A table, and the key of one of its columns."""
 
 
-class Output(Struct, frozen=True):
+class OutputColumn(Struct, frozen=True):
     """A column of a query or of a relation in it: its name in lower case, and its source."""
 
     name: str
@@ -26,8 +26,8 @@ class Output(Struct, frozen=True):
     is_merged: bool = False
 
 
-Outputs = list[Output]
-Relation = tuple[str, Outputs]
+OutputColumns = list[OutputColumn]
+Relation = tuple[str, OutputColumns]
 """The alias of a relation in lower case, and its columns."""
 
 
@@ -53,8 +53,8 @@ def output_sources(
 def _outputs(
     node: dict[str, Any],
     tables: Mapping[TablePath, Sequence[str]],
-    outer: Mapping[str, Outputs],
-) -> Outputs:
+    outer: Mapping[str, OutputColumns],
+) -> OutputColumns:
     if node["type"] != "SELECT_NODE":
         raise UnknownColumnsError
     scope = dict(outer)
@@ -65,7 +65,7 @@ def _outputs(
             columns = []
         names = each["value"]["aliases"]
         scope[each["key"].lower()] = [
-            Output(names[at].lower() if at < len(names) else column.name, column.source)
+            OutputColumn(names[at].lower() if at < len(names) else column.name, column.source)
             for at, column in enumerate(columns)
         ]
     relations = _relations(node["from_table"], tables, scope)
@@ -81,7 +81,7 @@ def _query_of(value: dict[str, Any]) -> dict[str, Any]:
 def _relations(
     table: dict[str, Any],
     tables: Mapping[TablePath, Sequence[str]],
-    scope: Mapping[str, Outputs],
+    scope: Mapping[str, OutputColumns],
 ) -> list[Relation]:
     kind, alias = table["type"], (table["alias"] or "").lower()
     if kind == "EMPTY":
@@ -95,7 +95,7 @@ def _relations(
             if not scope[name]:
                 raise UnknownColumnsError
             return [(alias or name, scope[name])]
-        return [(alias or name, [Output(key, (path, key)) for key in tables[path]])]
+        return [(alias or name, [OutputColumn(key, (path, key)) for key in tables[path]])]
     if kind == "SUBQUERY":
         return [(alias, _outputs(table["subquery"]["node"], tables, scope))]
     if kind == "JOIN":
@@ -106,7 +106,7 @@ def _relations(
 def _joined(
     join: dict[str, Any],
     tables: Mapping[TablePath, Sequence[str]],
-    scope: Mapping[str, Outputs],
+    scope: Mapping[str, OutputColumns],
 ) -> list[Relation]:
     left = _relations(join["left"], tables, scope)
     if join["join_type"] in ("SEMI", "ANTI"):
@@ -116,12 +116,12 @@ def _joined(
     if join["ref_type"] == "NATURAL":
         shared = {column.name for _, columns in left for column in columns}
     return left + [
-        (alias, [Output(each.name, each.source, each.name in shared) for each in columns])
+        (alias, [OutputColumn(each.name, each.source, each.name in shared) for each in columns])
         for alias, columns in right
     ]
 
 
-def _selected(item: dict[str, Any], relations: list[Relation]) -> Outputs:
+def _selected(item: dict[str, Any], relations: list[Relation]) -> OutputColumns:
     if item["class"] == "STAR":
         changes = ("exclude_list", "replace_list", "rename_list", "qualified_exclude_list")
         if item.get("columns") or item.get("expr") or any(item.get(key) for key in changes):
@@ -133,7 +133,7 @@ def _selected(item: dict[str, Any], relations: list[Relation]) -> Outputs:
     name = (item["alias"] or "").lower()
     if item["class"] == "COLUMN_REF":
         name = name or item["column_names"][-1].lower()
-    return [Output(name, _source(item, relations))]
+    return [OutputColumn(name, _source(item, relations))]
 
 
 def _source(item: dict[str, Any], relations: list[Relation]) -> Source | None:

@@ -73,7 +73,7 @@ def read_references(text: str, root: dict[str, Any]) -> Statement | Problem:
     aliases: set[str] = set()
     needs_all = False
     for node in _nodes(root):
-        kind, of = node.get("type"), node.get("class")
+        kind, family = node.get("type"), node.get("class")
         if kind == "BASE_TABLE":
             tables[table_path(node)] = None
             aliases |= {node["table_name"].lower(), (node.get("alias") or "").lower()}
@@ -87,20 +87,20 @@ def read_references(text: str, root: dict[str, Any]) -> Statement | Problem:
             if not node.get("query"):
                 return Problem(REFUSED, ONLY_SELECT, OTHER_TABLES)
             needs_all = True
-        elif of == "COLUMN_REF":
+        elif family == "COLUMN_REF":
             names = [each.lower() for each in node["column_names"]]
             columns |= set(names)
             alone |= set(names[:1]) if len(names) == 1 else set()
-        elif of in ("STAR", "POSITIONAL_REFERENCE") or kind == "PIVOT":
+        elif family in ("STAR", "POSITIONAL_REFERENCE") or kind == "PIVOT":
             needs_all = True
-        elif of == "FUNCTION" and str(node.get("function_name", "")).lower() in (
+        elif family == "FUNCTION" and str(node.get("function_name", "")).lower() in (
             rules.refused_functions
         ):
             return _no_function(text, node, f"the function {node['function_name'].lower()!r}")
         elif kind == "JOIN":
             needs_all = needs_all or node.get("ref_type") == "NATURAL"
             columns |= {each.lower() for each in node.get("using_columns") or ()}
-        if of is None and node.get("alias"):
+        if family is None and node.get("alias"):
             aliases.add(node["alias"].lower())
         defined |= set(_defined(node))
     needs_all = needs_all or bool(alone & aliases)
