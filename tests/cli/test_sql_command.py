@@ -20,7 +20,7 @@ from torch_tb_profiler.knowledge.sql import sql_rules
 Capture = pytest.CaptureFixture[str]
 QUERY = (
     "select category, count(*) as n, sum(dur_ns) as total_ns from raw.slices"
-    " group by all order by n"
+    " group by all order by n, category"
 )
 
 ENDLESS = "select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3"
