@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.helpers.rank_gaps import all_reduce, gap
-from tests.helpers.traces import annotation, call, frame, op, step, trace
+from tests.helpers.traces import annotation, call, frame, kernel, op, step, trace
 from torch_tb_profiler.analysis.algebra.intervals import Intervals
 from torch_tb_profiler.analysis.ranks.own_time import own_time
 
@@ -97,3 +97,12 @@ def test_a_range_of_gloo_that_ends_after_it_woke_the_host_was_waited_for() -> No
 
     assert rank(until=405) == [(210, 400)]
     assert rank(until=450) == []  # it goes on: the host does not wait for it
+
+
+def test_where_kernels_have_no_duration_the_host_computes() -> None:
+    # Two operators of the host, and a kernel whose negative duration was read as none.
+    events = [step(1, 90, 500), op("aten::mm", 100, 50), op("aten::mm", 300, 50)]
+    events += [call("cudaLaunchKernel", 110, 5, corr=1), kernel("gemm", 200, 0, corr=1)]
+    time = own_time(trace(events))
+    assert spans(time.computation) == [(100, 150), (300, 350)]
+    assert (150, 300) in spans(time.host)

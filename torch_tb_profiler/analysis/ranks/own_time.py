@@ -79,7 +79,9 @@ def own_time(trace: Trace) -> OwnTime:
     computing = computation(trace)
     communicating = role_intervals(trace)[Role.COMMUNICATION]
     kinds = kernel_kinds(trace)
-    kernels = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication)
+    # Kernels of damaged files may have no duration: then the host is what computes.
+    ran = trace.device_work["dur_ns"].to_numpy() > 0
+    kernels = np.flatnonzero(kinds.is_kernel & ~kinds.is_communication & ran)
     gaps = gaps_between(trace, computing, kernels) if len(kernels) else _host_gaps(trace, computing)
     idle = Intervals(gaps.start_ns, gaps.end_ns)
     late, may_wait = _late(trace, gaps, on_host=not len(kernels))
