@@ -28,6 +28,9 @@ NO_BASELINE = (
     "of the default branch become the baseline of later runs.\n"
 )
 NOT_COMPARED = "### Performance: not checked\n\n`compare` ended with code {code}; see the log.\n"
+TRACE_ENDINGS = (".pt.trace.json", ".pt.trace.json.gz", ".pftrace")
+"""Files that surely are recordings; others beside them, such as a configuration, are none."""
+
 MOST_COMMENT_CHARS = 60_000
 """GitHub takes 65,536."""
 
@@ -116,8 +119,10 @@ def _command(
 
 
 def _traces(side: str) -> int:
-    """How many files a side has, as far as a folder of this machine says."""
-    return sum(each.is_file() for each in Path(side).rglob("*")) if os.path.isdir(side) else 1
+    """How many files a folder of this machine has that are traces by their names; 1 for a file."""
+    if not os.path.isdir(side):
+        return 1
+    return sum(each.name.endswith(TRACE_ENDINGS) for each in Path(side).rglob("*"))
 
 
 def _comment(environment: Mapping[str, str], text: str) -> None:

@@ -1,4 +1,4 @@
-"""``skill``: what it tells agents is current. Its commands parse, its names and links exist."""
+"""``skill``: what it says to agents is current. Its commands parse, its names and links exist."""
 
 from __future__ import annotations
 

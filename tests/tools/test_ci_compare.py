@@ -132,6 +132,18 @@ def test_folders_of_several_recordings_are_repeated(runner: dict[str, str]) -> N
     assert "Over 3 and 2 recordings" in Path(runner["GITHUB_STEP_SUMMARY"]).read_text()
 
 
+def test_other_files_of_a_folder_are_no_recordings(runner: dict[str, str]) -> None:
+    base = Path(os.environ["GH_BASELINE"]).parent
+    (base / "config.json").write_text("{}")
+    new = base.parent / "new"
+    new.mkdir()
+    write(new / "run.pt.trace.json.gz")
+    (new / "config.json").write_text("{}")
+    given = {**runner, "INPUT_BASELINE": str(base), "INPUT_CANDIDATE": str(new)}
+    assert main(given) == 0
+    assert outputs(runner)["result"] == "passed"
+
+
 def test_unreadable_recordings_are_reported_on_the_page(runner: dict[str, str]) -> None:
     code = main({**runner, "INPUT_CANDIDATE": "/nowhere/at/all"})
     assert code == 3

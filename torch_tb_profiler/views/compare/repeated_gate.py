@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.knowledge.surroundings import kinds_of_times
 from torch_tb_profiler.views.compare.gate import (
@@ -80,23 +81,16 @@ def evaluate_repeated(
             or a side has only one recording with the rows of the gate.
     """
     gate, unit = parsed(repeats.views[0], expression)
+    if gate.is_change and gate.confidence_pct is None:
+        gate = replace(gate, confidence_pct=USUAL_CONFIDENCE_PCT)
     rows = _mean_rows(repeats, gate, allowed)
-    needed = gate.confidence_pct
-    if gate.is_change and needed is None:
-        needed = USUAL_CONFIDENCE_PCT
-    failing = [
-        row
-        for row in rows
-        if satisfies(row, gate, unit)
-        and (needed is None or not gate.is_change or (row.confidence_pct or 0.0) >= needed)
-    ]
-    failing = largest_first(failing)
+    failing = largest_first(row for row in rows if satisfies(row, gate, unit))
     text = sentence(gate, failing, unit)
-    largest = largest_first(rows)[0]
     if failing:
         text = f"{text} ({repeats.text})"
     elif gate.is_change:
-        text = f"{text} ({repeats.text}; most changed: {row_text(largest, unit)})"
+        most = row_text(largest_first(rows)[0], unit)
+        text = f"{text} ({repeats.text}; most changed: {most})"
     return GateResult(expression, bool(failing), tuple(failing), len(rows), text)
 
 
