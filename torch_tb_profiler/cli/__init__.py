@@ -134,7 +134,7 @@ _WHEN_IMPORTED = {
 }
 """Settings of libraries that they read when they are imported; what a user sets goes first."""
 
-_SERVERS = frozenset({"serve", "open"})
+_SERVERS = frozenset({"serve", "open", "mcp"})
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from torch_tb_profiler.cli.argument_types import (
 )
 from torch_tb_profiler.cli.dlprof_arguments import add_dlprof
 from torch_tb_profiler.cli.export_arguments import add_merge, add_scalars, add_scrub
+from torch_tb_profiler.cli.mcp_arguments import add_mcp
 from torch_tb_profiler.cli.reading_arguments import (
     add_cache,
     add_links,
@@ -94,6 +95,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
         "skill": add_skill,
         "scrub": add_scrub,
         "sql": add_sql,
+        "mcp": add_mcp,
     }
     for add in [adders[command]] if command in adders else adders.values():
         add(commands)

@@ -68,11 +68,15 @@ class Access:
 
     def admits(self, request: Request) -> bool:
         """Whether the request carries the token or the cookie."""
-        scheme, _, value = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self._is_token(value.strip()):
+        if self.admits_header(request.headers.get("Authorization", "")):
             return True
         cookie = request.cookies.get(_cookie_name(request), "")
         return hmac.compare_digest(cookie.encode("utf-8", "replace"), self._cookie.encode("ascii"))
+
+    def admits_header(self, authorization: str) -> bool:
+        """Whether an ``Authorization`` header carries the token."""
+        scheme, _, value = authorization.partition(" ")
+        return scheme.lower() == "bearer" and self._is_token(value.strip())
 
     def page_answer(self, request: Request) -> Response | None:
         """The answer to a request for a page instead of the page; None if it is admitted.

@@ -8,7 +8,6 @@ TensorBoard, with both under ``/data/plugin/pytorch_profiler/``.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
@@ -22,6 +21,7 @@ from torch_tb_profiler.requests.runs import PendingAnswer
 from torch_tb_profiler.server.access import Access, denied
 from torch_tb_profiler.server.errors import HttpError, method_error, status_of
 from torch_tb_profiler.server.gate import Gate, WaitingRoom
+from torch_tb_profiler.server.host_names import host_in, is_allowed_host
 from torch_tb_profiler.server.limits import AnswerLimits
 from torch_tb_profiler.server.responses import error_response, json_response
 from torch_tb_profiler.server.routes import PREFIX_ROUTES, ROUTES
@@ -49,8 +49,6 @@ UNSHARED_ROUTES = frozenset({"sql"})
 
 STREAM_PIECE_BYTES = 128 << 10
 """Maximum size of a piece of a stream; servers buffer a few pieces per stream."""
-
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]+)?")
 
 
 class App:
@@ -110,11 +108,8 @@ class App:
     def _check(self, request: Request) -> None:
         if request.method not in ("GET", "HEAD"):
             raise method_error(request.method)
-        if self._allowed_hosts is None:
-            return
-        match = _HOST.fullmatch(request.environ.get("HTTP_HOST", "").lower())
-        name = match[1] if match else ""
-        if name not in self._allowed_hosts and not name.endswith(".localhost"):
+        name = host_in(request.environ.get("HTTP_HOST", ""))
+        if not is_allowed_host(name, self._allowed_hosts):
             message = f"This server does not answer to the name {name[:80]!r}."
             hint = "Open it as http://localhost, or start it with --allow-host and that name."
             raise HttpError(403, "forbidden_host", message, hint)

@@ -10,8 +10,8 @@ HEADING = """# Commands
 Exit codes: 0 done, 1 a gate failed, 2 bad usage, 3 input could not be read. Errors are on stderr:
 file, cause, next step.
 """
-ELSEWHERE = frozenset({"dlprof", "completion", "open", "serve"})
-"""Commands for people, or for users of another tool."""
+ELSEWHERE = frozenset({"dlprof", "completion", "mcp", "open", "serve"})
+"""Commands for people, for clients of other protocols, or for users of another tool."""
 
 
 def command_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
