@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
@@ -127,22 +128,26 @@ def serve_http(
     access = None if token is None else Access(token)
     app = make_app(context, allowed=allowed_hosts(host, allowed_names), access=access)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family) as bound:
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        limit_concurrency=ConnectionLimits().connections,
+        timeout_keep_alive=int(ConnectionLimits().request_s),
+    )
+    # Ctrl-C may arrive before the server serves.
+    with (
+        socket.create_server((host, port), family=family) as bound,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
         shown = "localhost" if host in EVERY_ADDRESS else f"[{host}]" if ":" in host else host
         announce(f"http://{shown}:{bound.getsockname()[1]}{PATH}")
         if token is not None:
             announce(f"Clients send the header Authorization: Bearer {token}")
         elif not is_loopback(host):
             announce("Anybody who can reach this port can read these traces. Use --token.")
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-            limit_concurrency=ConnectionLimits().connections,
-            timeout_keep_alive=int(ConnectionLimits().request_s),
-        )
         uvicorn.Server(config).run(sockets=[bound])
 
 

@@ -91,9 +91,8 @@ class ToolArgument(Struct, frozen=True):
             raise self._problem(f"needs a number, not {_type_name(given)}")
         is_whole = isinstance(number, int) or (math.isfinite(number) and number == int(number))
         if not is_whole and (self.type == "integer" or not math.isfinite(number)):
-            raise self._problem(
-                f"{number} is no {'whole' if self.type == 'integer' else ''} number"
-            )
+            kind = "whole number" if self.type == "integer" else "number"
+            raise self._problem(f"{number} is no {kind}")
         number = int(number) if is_whole and self.type == "integer" else number
         low, high = self.minimum, self.maximum
         if (low is not None and number < low) or (high is not None and number > high):

@@ -28,6 +28,7 @@ from torch_tb_profiler.mcp.tool import (
 )
 from torch_tb_profiler.mcp.tool_arguments import ToolArgument
 from torch_tb_profiler.mcp.trace_names import file_named, whole_name
+from torch_tb_profiler.reports.brief.content import is_known
 from torch_tb_profiler.reports.cells import facts_in_order
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import RequestError, UnknownError, unknown
@@ -87,9 +88,11 @@ def table(context: ToolContext, arguments: dict[str, Any]) -> str:
     result = context.when_ready(
         lambda wait_s: view_result(context.catalog, requested, wait_s=wait_s)
     )
-    _add_head(answer, result, file, name)
+    is_whole = not any(arguments[key] for key in ("table", "columns", "filter", "sort", "offset"))
+    _add_head(answer, result, file, is_whole=is_whole)
     _add_rows(answer, context, result, arguments)
-    _add_others(answer, result, name)
+    if is_whole:
+        _add_others(answer, result)
     return answer.text()
 
 
@@ -112,10 +115,10 @@ def _request(spec: ViewSpec, file: SpanFile, arguments: Mapping[str, Any]) -> Vi
     return parameters.view_request(spec.name, given)
 
 
-def _add_head(answer: AnswerText, result: ViewResult, file: SpanFile, name: str) -> None:
-    """The sentence of the view, its leading figures, and where they are from."""
+def _add_head(answer: AnswerText, result: ViewResult, file: SpanFile, *, is_whole: bool) -> None:
+    """Where the rows are from; of the whole view also its sentence and leading figures."""
     view = result.view
-    if view.answer and not name:
+    if view.answer and is_whole:
         answer.add(quoted(view.answer, 1_000))
     about = f"View {result.spec.name} of {whole_name(file)}"
     if result.subject.worker is None:
@@ -124,9 +127,10 @@ def _add_head(answer: AnswerText, result: ViewResult, file: SpanFile, name: str)
     about += f", steps {quoted(selection.steps)}" if selection.steps else ""
     about += f", by {quoted(selection.group_by)}" if selection.group_by else ""
     answer.add(f"{about}. Page: {page_address(result.subject, result.spec.name)}")
-    if not name:
+    if is_whole:
         leading, others = facts_in_order(result.spec, view.facts)
-        shown = [*leading, *others][:MAX_LEADING]
+        known = [fact for fact in (*leading, *others) if is_known(fact)]
+        shown = known[:MAX_LEADING]
         if shown:
             answer.add("\n".join(map(fact_line, shown)), "figures; ask for table=facts")
         if len(view.facts) > len(shown):
@@ -162,9 +166,8 @@ def _add_rows(
     add_table(answer, context, page)
 
 
-def _add_others(answer: AnswerText, result: ViewResult, name: str) -> None:
-    if name:
-        return
+def _add_others(answer: AnswerText, result: ViewResult) -> None:
+    """Warnings, and what else the view has."""
     for line in quality_lines(result.view.notes, "warning"):
         answer.add(line, "warnings; ask for table=notes")
     others = [

@@ -220,7 +220,7 @@ def _add_track(
     """The track with as many of its largest slices as its share of the answer holds."""
     by_size = sorted(each.largest, key=lambda one: -one.self_ns)
     lines = {id(one): _slice_line(one, start_ns) for one in by_size}
-    room = share_bytes - len(head.encode()) - 40
+    room = share_bytes - len(head.encode()) - len(_others(each, 0).encode()) - 2
     listed: set[int] = set()
     for one in by_size:
         room -= len(lines[id(one)].encode()) + 1
@@ -228,10 +228,19 @@ def _add_track(
             break
         listed.add(id(one))
     texts = [lines[id(one)] for one in each.largest if id(one) in listed]
-    others = each.count - len(texts)
-    more = [f"  and {others} with less self time"] if others else []
+    more = [_others(each, len(texts))] if each.count > len(texts) else []
     cut = f"slices of {each.track.key}; ask with tracks={each.track.key} or a shorter range"
     answer.add("\n".join([head, *texts, *more]), cut)
+
+
+def _others(each: TrackExcerpt, listed: int) -> str:
+    """How many slices are not listed, and the names with most self time among the short ones."""
+    names = ", ".join(
+        f"{quoted(name.name, 60)} {name.count}x {_number(name.self_us)} µs self"
+        for name in each.others
+    )
+    short = f"; of the short ones: {names}" if names else ""
+    return f"  and {each.count - listed} slices with less self time{short}"
 
 
 def _slice_line(one: ExcerptSlice, start_ns: int) -> str:
@@ -254,7 +263,7 @@ TOOL = McpTool(
     "device, the longest idle gaps with their causes and what the host did meanwhile, and of each "
     "thread and stream the busy time and its largest slices in order. Give step, or start_us and "
     "end_us (trace time, as columns start_us of tables have it); without them the step of median "
-    "length. Python frames only with tracks=python.",
+    "length. Python frames only with tracks=frames.",
     (
         TRACE,
         ToolArgument("start_us", "Start of the range in µs of trace time, as in tables."),
@@ -263,7 +272,7 @@ TOOL = McpTool(
         ToolArgument(
             "tracks",
             "Only tracks whose key, title, kind or device contains one of these texts, separated "
-            "by commas: stream, operators, python, t3.",
+            "by commas: stream, operators, frames, t3.",
         ),
         MAX_CHARS,
     ),

@@ -10,13 +10,20 @@ from collections.abc import Collection
 import numpy as np
 from msgspec import Struct
 
+from torch_tb_profiler.analysis.algebra.dense_ids import factorize
 from torch_tb_profiler.analysis.algebra.intervals import total, union
 from torch_tb_profiler.analysis.recording.kernel_names import kernel_names
 from torch_tb_profiler.trace.columns import Int64
-from torch_tb_profiler.views.timeline.index import NO_SLICE, Timeline
+from torch_tb_profiler.trace.units import exact_microseconds
+from torch_tb_profiler.views.timeline.index import Timeline
+from torch_tb_profiler.views.timeline.lane_sums import NameTime
 from torch_tb_profiler.views.timeline.names import name_text
 from torch_tb_profiler.views.timeline.range_parts import LanePart, parts_in_range
 from torch_tb_profiler.views.timeline.tracks import TimelineTrack
+
+LEAST_SHARE = 0.001
+"""Of the range, of the self time of a slice that is listed: shorter ones are summed by name."""
+OTHER_NAMES = 4
 
 
 class ExcerptSlice(Struct, frozen=True):
@@ -45,12 +52,14 @@ class TrackExcerpt(Struct, frozen=True):
         busy_ns: Time inside the range in which it has a slice.
         count: Slices that overlap the range.
         largest: The slices with most self time, in order of start.
+        others: The names with most self time among the remaining slices.
     """
 
     track: TimelineTrack
     busy_ns: int
     count: int
     largest: list[ExcerptSlice]
+    others: list[NameTime]
 
 
 def excerpt(
@@ -63,7 +72,8 @@ def excerpt(
         start_ns: Start of the range.
         end_ns: End of the range, not included.
         tracks: Numbers of tracks that hold slices, in the order of the answer.
-        limit: Slices that are listed of each track.
+        limit: Slices that are listed of each track, of those with a share of the range of
+            :data:`LEAST_SHARE` or more.
     """
     return [_of_track(timeline, start_ns, end_ns, number, limit) for number in tracks]
 
@@ -71,6 +81,42 @@ def excerpt(
 def _of_track(
     timeline: Timeline, start_ns: int, end_ns: int, number: int, limit: int
 ) -> TrackExcerpt:
+    inside = _slices_of(timeline, start_ns, end_ns, number)
+    track = timeline.tracks[number]
+    if inside is None:
+        return TrackExcerpt(track, 0, 0, [], [])
+    busy = union(np.maximum(inside.start, start_ns), np.minimum(inside.start + inside.dur, end_ns))
+    longest = np.argsort(-inside.self_ns, kind="stable")[:limit]
+    longest = longest[inside.self_ns[longest] >= LEAST_SHARE * (end_ns - start_ns)]
+    order = longest[np.argsort(inside.start[longest], kind="stable")]
+    largest = [
+        ExcerptSlice(
+            _name(timeline, int(inside.code[at])),
+            int(inside.depth[at]),
+            int(inside.start[at]),
+            int(inside.dur[at]),
+            int(inside.self_ns[at]),
+        )
+        for at in order.tolist()
+    ]
+    rest = np.ones(len(inside.code), np.bool_)
+    rest[longest] = False
+    others = _by_name(timeline, inside.code[rest], inside.self_ns[rest], inside.dur[rest])
+    return TrackExcerpt(track, total(busy), len(inside.code), largest, others)
+
+
+class _Slices(Struct, frozen=True, eq=False):
+    """The slices of a track in a range: arrays of equal length; starts from the origin."""
+
+    code: Int64
+    depth: Int64
+    start: Int64
+    dur: Int64
+    self_ns: Int64
+
+
+def _slices_of(timeline: Timeline, start_ns: int, end_ns: int, number: int) -> _Slices | None:
+    """The slices; None where there are none."""
     lanes = np.flatnonzero(timeline.lanes.track == number)
     rows: list[Int64] = []
     parts: list[LanePart] = []
@@ -78,30 +124,36 @@ def _of_track(
         for part in parts_in_range(timeline, np.array([lane]), start_ns, end_ns):
             parts.append(part)
             rows.append(np.full(len(part.slice), timeline.lanes.row[lane], np.int64))
-    track = timeline.tracks[number]
     if not parts:
-        return TrackExcerpt(track, 0, 0, [])
+        return None
     ids = np.concatenate([part.slice for part in parts]).astype(np.int64)
-    self_ns = np.concatenate([part.self_ns for part in parts])
-    depth = np.concatenate(rows)
-    is_slice = ids != NO_SLICE
-    ids, self_ns, depth = ids[is_slice], self_ns[is_slice], depth[is_slice]
     slices = timeline.trace.slices[ids]
-    start = slices["start_ns"].to_numpy() - timeline.origin_ns
-    dur = slices["dur_ns"].to_numpy()
-    busy = union(np.maximum(start, start_ns), np.minimum(start + dur, end_ns))
-    longest = np.argsort(-self_ns, kind="stable")[:limit]
-    order = longest[np.argsort(start[longest], kind="stable")]
-    codes = slices["name_code"].to_numpy()
-    short = kernel_names(timeline.trace)
-    largest = [
-        ExcerptSlice(
-            short.short_text(int(codes[at])) or name_text(timeline.trace, int(codes[at])) or "",
-            int(depth[at]),
-            int(start[at]),
-            int(dur[at]),
-            int(self_ns[at]),
+    return _Slices(
+        slices["name_code"].to_numpy().astype(np.int64),
+        np.concatenate(rows),
+        slices["start_ns"].to_numpy() - timeline.origin_ns,
+        slices["dur_ns"].to_numpy(),
+        np.concatenate([part.self_ns for part in parts]),
+    )
+
+
+def _by_name(timeline: Timeline, code: Int64, self_ns: Int64, dur: Int64) -> list[NameTime]:
+    """The :data:`OTHER_NAMES` names with most self time."""
+    names, at = factorize(code)
+    by_self = np.bincount(at, self_ns, len(names))
+    by_total = np.bincount(at, dur, len(names))
+    count = np.bincount(at, minlength=len(names))
+    return [
+        NameTime(
+            _name(timeline, int(names[row])),
+            int(count[row]),
+            exact_microseconds(int(by_self[row])),
+            exact_microseconds(int(by_total[row])),
         )
-        for at in order.tolist()
+        for row in np.argsort(-by_self, kind="stable")[:OTHER_NAMES].tolist()
     ]
-    return TrackExcerpt(track, total(busy), len(ids), largest)
+
+
+def _name(timeline: Timeline, code: int) -> str:
+    trace = timeline.trace
+    return kernel_names(trace).short_text(code) or name_text(trace, code) or ""
