@@ -44,9 +44,7 @@ def add_findings(
     """
     for number, note in enumerate(notes, start=1):
         block = "\n".join(_finding(number, note, subject, trace, origin_ns))
-        code = f"finding {number} ({note.code}); ask with a larger max_chars"
-        if not answer.add(block, code):
-            continue
+        answer.add(block, f"finding {number} ({note.code}); ask with a larger max_chars")
 
 
 def quality_lines(notes: Sequence[Note], severity: str | None = None) -> list[str]:
@@ -72,7 +70,8 @@ def _finding(
     source = evidence.get("source")
     if isinstance(source, Mapping) and isinstance(source.get("view"), str):
         texts = {key: value for key, value in source.items() if isinstance(value, str)}
-        yield f"   Rows: {call_text('table', trace=trace, **texts)}"
+        call = call_text("table", trace=trace, **texts, steps=subject.selection.steps)
+        yield f"   Rows: {call}"
         address = page_address(subject, texts["view"], source_parameters(texts))
         yield f"   Page: {visible(address)}"
     spot = evidence.get("timeline")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.mcp_answers import Ask, events_of, rows_of
+from tests.helpers.mcp_answers import Ask, asking, events_of, opened, rows_of
 from torch_tb_profiler.requests.errors import LoadingError
 
 CALL = re.compile(r"\b(table|verdict|timeline_excerpt|explain|how_to_record)\((.*?)\)(?=[;. \n]|$)")
@@ -70,6 +70,14 @@ def test_a_run_compares_its_workers(ask: Ask) -> None:
     assert rows[0]["arrived_last"] == "5"
 
 
+def test_a_recording_without_events_says_what_else_there_is(tmp_path: Path) -> None:
+    (tmp_path / "w.pt.trace.json").write_text('{"traceEvents": []}')
+    with opened(tmp_path) as context, pytest.raises(LoadingError) as caught:
+        asking(context)("verdict")
+    assert "The recording contains no events" in caught.value.problem.message
+    assert "how_to_record(trace=" in str(caught.value.problem.hint)
+
+
 def test_steps_are_selected(ask: Ask, samples: Path) -> None:
     durations = {
         each["name"].removeprefix("ProfilerStep#"): each["dur"]
@@ -79,6 +87,10 @@ def test_steps_are_selected(ask: Ask, samples: Path) -> None:
     step, dur_us = sorted(durations.items())[1]
     text = ask("verdict", trace="cpu_resnet_full", steps=step)
     assert f"selected: {step}" in text
+    rows = [
+        arguments for tool, arguments in calls_of(text) if tool == "table" and "view" in arguments
+    ]
+    assert all(arguments["steps"] == step for arguments in rows)
     parts = re.findall(r"([\d.]+) µs \([\d.]+ %\)", text.split("Average step")[1].split("\n")[0])
     assert sum(map(float, parts)) == pytest.approx(dur_us, rel=0.05)  # a step ends with its work
     with pytest.raises(LoadingError):

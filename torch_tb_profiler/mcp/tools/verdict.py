@@ -27,6 +27,7 @@ from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.checks import CHECKED, INCONCLUSIVE, ISSUE, PASSED
+from torch_tb_profiler.views.registry import DEFAULT_VIEW
 from torch_tb_profiler.views.schema import Note, View
 
 RUN_VIEWS = ("ranks", "distributed", "hang")
@@ -64,8 +65,6 @@ def verdict(context: ToolContext, arguments: dict[str, Any]) -> str:
         if shown:
             answer.add(label)
             add_findings(answer, shown, result.subject, trace_name, trace.meta.start_ns)
-    if not advice and not of_workers:
-        answer.add("No check reports an issue.")
     for line in _limits(view, notes, trace_name):
         answer.add(line, "what limits the figures; ask for table=notes of view overview")
     answer.add("\n".join(_next(result, trace_name, [*advice, *of_workers])), "next calls")
@@ -78,10 +77,27 @@ def _texts(file: SpanFile, steps: str) -> dict[str, str]:
 
 
 def _first_view(context: ToolContext, subject: Subject) -> ViewResult:
-    """The overview, or the view that the recording is about (a snapshot, a hang)."""
+    """The overview, or the view that the recording is about (a snapshot, a hang).
+
+    Raises:
+        RequestError: the recording has nothing for it; the hint names the calls that say what it
+            has.
+    """
     names = context.when_ready(lambda wait_s: views_answer(context.catalog, subject, wait_s=wait_s))
     request = ViewRequest(names.first_view, subject)
-    return context.when_ready(lambda wait_s: view_result(context.catalog, request, wait_s=wait_s))
+    try:
+        return context.when_ready(
+            lambda wait_s: view_result(context.catalog, request, wait_s=wait_s)
+        )
+    except RequestError as error:
+        problem = error.problem
+        if problem.code != "view_unavailable":
+            raise
+        trace = quoted("/".join(filter(None, (subject.run, subject.worker, subject.span))))
+        calls = [call_text(tool, trace=trace) for tool in ("table", "how_to_record")]
+        has, record = calls
+        hint = f"{problem.hint or ''} What it has: {has}; how to record: {record}."
+        raise RequestError(problem.code, problem.message, hint.strip()) from error
 
 
 def _of_run(context: ToolContext, subject: Subject) -> list[tuple[str, View]]:
@@ -159,11 +175,11 @@ def _limits(view: View, notes: list[Note], trace_name: str) -> Iterator[str]:
 def _next(result: ViewResult, trace_name: str, notes: list[Note]) -> Iterator[str]:
     calls = []
     if notes:
-        calls.append(call_text("explain", name=notes[0].code))
-    calls.append(call_text("table", trace=trace_name))
-    if result.spec.name == "overview":
-        calls.append(call_text("timeline_excerpt", trace=trace_name))
-    yield f"Next: the calls of the first finding; {'; '.join(calls)} (lists the views)."
+        calls += ["the calls of the first finding", call_text("explain", name=notes[0].code)]
+    calls.append(f"{call_text('table', trace=trace_name)} lists the views")
+    if result.spec.name == DEFAULT_VIEW:
+        calls.append(f"{call_text('timeline_excerpt', trace=trace_name)} shows a typical step")
+    yield f"Next: {'; '.join(calls)}."
 
 
 TOOL = McpTool(
