@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.mcp_answers import opened
+from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
+from torch_tb_profiler.loading.store.trace_store import TraceStore
+from torch_tb_profiler.mcp.context import ToolContext
 from torch_tb_profiler.mcp.trace_names import (
     all_files,
     file_named,
@@ -35,6 +38,21 @@ def test_short_names_are_those_of_one_recording(tmp_path: Path, write_trace: Wri
         assert files_named(context, "c/d") == files[3:]
         assert files_named(context, "") == files
         assert file_named(context, " c/d/w0/ ") == files[3]
+
+
+def test_runs_of_several_folders_have_the_name_of_their_folder(
+    tmp_path: Path, write_trace: Writer
+) -> None:
+    for folder in ("before", "after"):
+        write_trace(tmp_path / folder / "run" / "w.pt.trace.json")
+    roots = [TraceRoot(str(tmp_path / folder)) for folder in ("before", "after")]
+    store = TraceStore(cache=None)
+    context = ToolContext(Catalog(roots, cache=None, store=store))
+    try:
+        assert shortest_names(all_files(context)) == ["before/run", "after/run"]
+        assert file_named(context, "after/run").run == "after/run"
+    finally:
+        store.close()
 
 
 def test_a_new_recording_has_a_name(tmp_path: Path, write_trace: Writer) -> None:
