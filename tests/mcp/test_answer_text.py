@@ -24,6 +24,15 @@ def test_lines_that_do_not_fit_are_counted_and_named() -> None:
     assert text.endswith("Left out: rows 5 to 9; ask with offset=4.")
 
 
+def test_room_is_reserved_for_what_stands_below() -> None:
+    answer = AnswerText(1_000)
+    below = "y" * 150
+    assert answer.add_lines(["head"], ["x" * 99] * 9, [below]) == 3
+    assert answer.add(below)
+    answer = AnswerText(1_000)
+    assert answer.add_lines([], ["x" * 99] * 9, ["y" * 5_000]) == 3  # a third of the room
+
+
 def test_a_head_without_a_line_is_left_out() -> None:
     answer = AnswerText(1_000)
     assert answer.add_lines(["head"], ["x" * 1_000]) == 0

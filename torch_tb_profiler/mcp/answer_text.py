@@ -65,13 +65,21 @@ class AnswerText:
         self.note_cut(cut)
         return False
 
-    def add_lines(self, head: Sequence[str], lines: Sequence[str]) -> int:
+    def add_lines(
+        self, head: Sequence[str], lines: Sequence[str], after: Sequence[str] = ()
+    ) -> int:
         """Add ``head`` and as many of ``lines`` as fit; nothing where not even one does.
+
+        Args:
+            head: What stands above them.
+            lines: The lines.
+            after: What the caller adds below them: room is reserved for it, at most a third.
 
         Returns:
             How many of ``lines`` are there; the caller says what was left out.
         """
-        room = self.room_bytes - sum(_size(line) + 1 for line in head)
+        reserved = min(sum(_size(line) + 1 for line in after), self.room_bytes // 3)
+        room = self.room_bytes - reserved - sum(_size(line) + 1 for line in head)
         count = 0
         for line in lines:
             room -= _size(line) + 1

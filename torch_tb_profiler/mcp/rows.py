@@ -65,7 +65,7 @@ def add_table(answer: AnswerText, context: ToolContext, page: TablePage) -> None
     first = page.offset + 1 if lines else page.offset
     nulls = _null_lines(table, columns) + _sums(table, columns, total) + unused
     range_text = f"Rows {first} to {page.offset + len(lines)} of {total:,}, tab-separated:"
-    count = answer.add_lines([title, range_text, header], lines)
+    count = answer.add_lines([title, range_text, header], lines, nulls)
     for line in nulls:
         answer.add(line, "reasons of nulls and empty columns; ask for fewer columns")
     end = page.offset + count

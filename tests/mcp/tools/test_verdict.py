@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.mcp_answers import Ask, asking, events_of, opened, rows_of
+from torch_tb_profiler.cli import main
 from torch_tb_profiler.requests.errors import LoadingError
 
 CALL = re.compile(r"\b(table|verdict|timeline_excerpt|explain|how_to_record)\((.*?)\)(?=[;. \n]|$)")
@@ -76,6 +77,15 @@ def test_a_recording_without_events_says_what_else_there_is(tmp_path: Path) -> N
         asking(context)("verdict")
     assert "The recording contains no events" in caught.value.problem.message
     assert "how_to_record(trace=" in str(caught.value.problem.hint)
+
+
+def test_a_saved_report_is_for_comparisons(tmp_path: Path, samples: Path) -> None:
+    output = tmp_path / "before.json"
+    assert main(["report", str(samples / "h100_bert_small"), "--no-cache", "--format", "json",
+                 "--view", "overview,operators", "--output", str(output)]) == 0  # fmt: skip
+    with opened(tmp_path) as context, pytest.raises(LoadingError, match="saved report") as caught:
+        asking(context)("verdict", trace="before")
+    assert "compare" in str(caught.value.problem.hint)
 
 
 def test_steps_are_selected(ask: Ask, samples: Path) -> None:

@@ -27,16 +27,17 @@ def list_traces(context: ToolContext, arguments: dict[str, Any]) -> str:
     answer.add(_sentence(files, len(chosen), wanted))
     offset = arguments["offset"]
     lines = [_line(context, name, file) for name, file in chosen[offset : offset + 2_000]]
-    count = answer.add_lines([HEADER], lines) if lines else 0
+    notes = _notes(context)
+    if lines:
+        first = call_text("verdict", trace=chosen[offset][0])
+        notes.append(f"Next: {first}. steps: null until the recording was read by another call.")
+    count = answer.add_lines([HEADER], lines, notes) if lines else 0
     if offset + count < len(chosen):
         answer.note_cut(
             f"{len(chosen) - offset - count} recordings; ask with offset={offset + count} or filter"
         )
-    for line in _notes(context):
+    for line in notes:
         answer.add(line, "notes about skipped files")
-    if chosen and count:
-        first = call_text("verdict", trace=chosen[offset][0])
-        answer.add(f"Next: {first}. steps: null until the recording was read by another call.")
     return answer.text()
 
 

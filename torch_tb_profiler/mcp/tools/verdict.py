@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.importers.registry import label_of
 from torch_tb_profiler.loading.queries.traces import subject_trace
 from torch_tb_profiler.loading.queries.view_list import views_answer
-from torch_tb_profiler.loading.queries.views import view_result
+from torch_tb_profiler.loading.queries.views import view_result, view_spec
 from torch_tb_profiler.mcp.answer_text import AnswerText, quoted
 from torch_tb_profiler.mcp.calls import call_text, page_address
 from torch_tb_profiler.mcp.context import ToolContext
@@ -91,6 +91,10 @@ def _first_view(context: ToolContext, subject: Subject) -> ViewResult:
         )
     except RequestError as error:
         problem = error.problem
+        if view_spec(names.first_view).scope == "pair":
+            text = "This is a saved report, which has no findings."
+            hint = "Name it as baseline or trace of compare."
+            raise RequestError("view_unavailable", text, hint) from error
         if problem.code != "view_unavailable":
             raise
         trace = quoted("/".join(filter(None, (subject.run, subject.worker, subject.span))))
