@@ -98,7 +98,7 @@ $(VENV)/.installed-test: pyproject.toml setup.py $(NATIVE_SOURCES) | $(BIN)/pyth
 # What is recorded, for the tests of the recorder. Without a GPU the CPU build will do:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu has it.
 $(VENV)/.installed-torch: pyproject.toml | $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[record-test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[record-test,notebook-test]'
 	@touch $@
 
 fe/node_modules/.package-lock.json: fe/package.json fe/package-lock.json

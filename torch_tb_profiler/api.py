@@ -11,17 +11,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 from torch_tb_profiler.analysis.recording.arguments import argument_frame
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.api_result import Result
+from torch_tb_profiler.api_report import HtmlReport
+from torch_tb_profiler.api_result import Result, verdict_html
 from torch_tb_profiler.importers import ReadOptions
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.argument_names import argument_names_answer
 from torch_tb_profiler.loading.queries.coverage import recording_coverage
+from torch_tb_profiler.loading.queries.report import report_contents
 from torch_tb_profiler.loading.queries.traces import open_traces
 from torch_tb_profiler.loading.queries.views import pair_result, view_result, view_spec
 from torch_tb_profiler.loading.status import when_ready
@@ -53,12 +55,10 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.shared_cache import open_cache
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.device_words import missing_reason_of
-from torch_tb_profiler.views.registry import all_parameters, all_views
-
-if TYPE_CHECKING:
-    pass
+from torch_tb_profiler.views.registry import REPORT_VIEWS, all_parameters, all_views
 
 __all__ = [
+    "HtmlReport",
     "LoadingError",
     "OpenError",
     "OpenedTrace",
@@ -157,6 +157,9 @@ class OpenedTrace:
 
     def __repr__(self) -> str:
         return f"<OpenedTrace run={self.run!r} worker={self.worker!r} span={self.span!r}>"
+
+    def _repr_html_(self) -> str:
+        return verdict_html(self.overview)
 
     @property
     def trace(self) -> Trace:
@@ -270,6 +273,37 @@ class OpenedTrace:
     def compare(self, baseline: OpenedTrace, **options: Any) -> Result:
         """What differs from ``baseline``, and how sure that is. Options as in :meth:`view`."""
         return self.view("compare", baseline=baseline, **options)
+
+    def report(
+        self,
+        views: Iterable[str] = REPORT_VIEWS,
+        *,
+        tables: Iterable[str] = (),
+        steps: Steps | None = None,
+        start_us: Time | None = None,
+        end_us: Time | None = None,
+        **parameters: str | None,
+    ) -> HtmlReport:
+        """The HTML report, as ``report --format html`` writes it: a notebook shows it inline.
+
+        Args:
+            views: Names of the views, in order; the overview is always the first.
+            tables: Names of the only tables of the views that are shown; empty for all.
+            steps, start_us, end_us, parameters: As in :meth:`view`.
+
+        Raises:
+            UnknownError: there is no such view.
+            RequestError: as in :meth:`view`.
+        """
+        texts = option_texts(parameters)
+        about = _subject(self, _selection(steps, start_us, end_us, None, texts), texts)
+        names = (views,) if isinstance(views, str) else tuple(views)
+        shown = (tables,) if isinstance(tables, str) else tuple(tables)
+        return HtmlReport(
+            self._when_ready(
+                lambda wait_s: report_contents(self._catalog, about, names, shown, wait_s=wait_s)
+            )
+        )
 
     def sql(
         self,

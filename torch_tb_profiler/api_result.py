@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
 
 from torch_tb_profiler.reports import json, terminal
-from torch_tb_profiler.requests.errors import (
-    unknown,
-)
+from torch_tb_profiler.reports.html.inline import message_markup, result_markup, verdict_markup
+from torch_tb_profiler.requests.errors import LoadingError, unknown
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.schema import Fact, Note, Series
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NEXT_STEPS = "trace.overview(), trace.report(), trace.operators(), trace.views()"
+"""What a notebook suggests below the verdict on a trace."""
+
 
 class Result:
-    """What a view says. ``print`` shows it as the command line does.
+    """What a view says. ``print`` shows it as the command line does, a notebook as HTML.
 
     Attributes:
         tables: Table name → polars DataFrame; columns as in ``docs/columns.md``.
@@ -50,6 +52,9 @@ class Result:
         names = [filter(None, (side.run, side.worker, side.span)) for side in sides]
         heading = " against ".join(map(" · ".join, names))
         return terminal.dumps(self._result.spec, self._result.view, heading)
+
+    def _repr_html_(self) -> str:
+        return result_markup(self._result)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -88,3 +93,15 @@ class Result:
         """The same as plain dicts and lists."""
         answer: dict[str, Any] = msgspec.json.decode(self.to_json())
         return answer
+
+
+def verdict_html(overview: Callable[[], Result]) -> str:
+    """What a notebook shows of an opened trace: the verdict, or why there is none.
+
+    Args:
+        overview: Asks for the overview of the trace; may raise ``LoadingError``.
+    """
+    try:
+        return verdict_markup(overview()._result, NEXT_STEPS)
+    except LoadingError as error:
+        return message_markup(f"{error.problem.message} {error.problem.hint or ''}".rstrip())

@@ -27,6 +27,7 @@ from tests.helpers.export_readers import (
 )
 from tests.helpers.hostile_names import NAMES, file_name, group, utf8, write_logdir
 from tests.helpers.http import get
+from torch_tb_profiler.api import open_trace
 from torch_tb_profiler.cli import main
 from torch_tb_profiler.knowledge.guidance import guides
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
@@ -103,6 +104,24 @@ def test_markdown_holds_no_html_no_link_and_no_picture(reports: dict[str, list[P
     (path,) = [path for path in reports["md"] if path.parent.name == "whole"]
     shown = {visible(name).strip() for name in RECORDED} - {""}
     assert {text.strip() for text in rendered(path.read_text()).texts} >= shown
+
+
+def test_nothing_acts_in_the_output_of_a_notebook(logdir: Path) -> None:
+    with open_trace(logdir / "run" / "w0.pt.trace.json", cache=False) as trace:
+        views = [name for name, why in trace.views().items() if why is None]
+        outputs = [trace.view(name)._repr_html_() for name in views]
+        report = trace.report(views)._repr_html_()
+        outputs.append(trace._repr_html_())
+    assert len(outputs) > 15
+    for output in outputs:
+        assert Page(output).acting() == []
+        assert terminal_controls(output) == set()
+    page = Page(report)
+    frames = [attributes for tag, attributes in page.tags if tag == "iframe"]
+    assert page.names == {"div", "style", "iframe", "p"}
+    inner = Page(frames[0]["srcdoc"] or "")
+    assert len(frames) == 1
+    assert inner.acting() == [("base", "", None), ("base", "href", "about:srcdoc")]
 
 
 def test_text_for_a_terminal_moves_no_cursor(reports: dict[str, list[Path]]) -> None:

@@ -1,4 +1,4 @@
-"""The colour of a category: the CSS variables of ``report.css``, which are those of the pages."""
+"""The colour of a category: the CSS variables of ``light.css``, which are those of the pages."""
 
 from __future__ import annotations
 

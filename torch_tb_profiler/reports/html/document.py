@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
-from functools import cache
-from importlib.resources import files
 
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.reports.headings import distinct_headings, heading_of
-from torch_tb_profiler.reports.html.charts import chart, stacked_bar
+from torch_tb_profiler.reports.html.charts import chart
 from torch_tb_profiler.reports.html.facts import facts_markup
 from torch_tb_profiler.reports.html.findings import findings_markup, quality_markup
 from torch_tb_profiler.reports.html.markup import Markup, element, joined
+from torch_tb_profiler.reports.html.step import step_pictures
+from torch_tb_profiler.reports.html.style import page_style
 from torch_tb_profiler.reports.html.tables import MAX_BYTES, ShownTable, table_markup
 from torch_tb_profiler.reports.html.timeline import timeline_markup
-from torch_tb_profiler.reports.step_bar import TABLE, compared_bars, step_bar
+from torch_tb_profiler.reports.step_bar import TABLE, step_bar
 from torch_tb_profiler.requests.report import ReportContents, ReportSource
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.views.scales import size_text
@@ -23,6 +23,9 @@ from torch_tb_profiler.views.schema import Column, Table
 
 TABLES_BYTES = 3_000_000
 """Of all tables together: with the pictures a report stays below 5 MB."""
+
+INLINE_TABLES_BYTES = 500_000
+"""Likewise in a notebook: Jupyter drops outputs of several MB."""
 
 SECURITY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser's own word that nothing runs and nothing is loaded."""
@@ -36,29 +39,37 @@ _CHECKS = "checked"
 
 def dumps(contents: ReportContents) -> bytes:
     """The report as UTF-8. The same recording gives the same bytes."""
+    return _document(contents, TABLES_BYTES, None)
+
+
+def inline_document(contents: ReportContents) -> str:
+    """The report for a frame in another page: fewer rows, and links within it stay within it."""
+    base = element("base", href="about:srcdoc")
+    return _document(contents, INLINE_TABLES_BYTES, base).decode()
+
+
+def _document(contents: ReportContents, tables_bytes: int, base: Markup | None) -> bytes:
     first = contents.results[0]
     heading = heading_of(first)
-    body = joined(_body(contents, first, heading))
+    body = joined(_body(contents, first, heading, tables_bytes))
     head = element(
         "head",
         element("meta", charset="utf-8"),
+        base,
         element("meta", http_equiv="Content-Security-Policy", content=SECURITY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", f"{first.spec.title}: {heading}"),
-        Markup(f"<style>{_style()}</style>"),
+        Markup(f"<style>{page_style()}</style>"),
     )
     document = element("html", head, element("body", element("main", body)), lang="en")
     return f"<!DOCTYPE html>\n{document}\n".encode()
 
 
-@cache
-def _style() -> str:
-    return files("torch_tb_profiler.reports.html").joinpath("report.css").read_text("utf-8")
-
-
-def _body(contents: ReportContents, first: ViewResult, heading: str) -> Iterable[Markup | None]:
+def _body(
+    contents: ReportContents, first: ViewResult, heading: str, tables_bytes: int
+) -> Iterable[Markup | None]:
     count = sum(len(result.view.tables) for result in contents.results)
-    room_bytes = min(MAX_BYTES, TABLES_BYTES // max(1, count))
+    room_bytes = min(MAX_BYTES, tables_bytes // max(1, count))
     shown: list[ShownTable] = []
     title = "PyTorch profile" if first.baseline is None else "Comparison of two PyTorch profiles"
     yield element("h1", title)
@@ -67,7 +78,7 @@ def _body(contents: ReportContents, first: ViewResult, heading: str) -> Iterable
         yield element("p", first.view.answer, class_="verdict")
     yield _recordings(contents)
     yield _contents_list(contents.results[1:])
-    yield _step(first)
+    yield _card("Where a step goes", *step_pictures(first.view))
     yield _findings(first, shown)
     drawn = [picture for picture in contents.pictures if picture.tracks]
     yield _card("On the timeline", *map(timeline_markup, drawn))
@@ -101,14 +112,6 @@ def _contents_list(results: Sequence[ViewResult]) -> Markup | None:
 def _card(title: str, *children: Markup | None) -> Markup | None:
     present = [child for child in children if child]
     return element("section", element("h2", title), *present, class_="card") if present else None
-
-
-def _step(first: ViewResult) -> Markup | None:
-    own = step_bar(first.view)
-    bars = compared_bars(first.view) if own is None else [own]
-    longest_us = max((bar.duration_us for bar in bars), default=0.0)
-    pictures = [stacked_bar(bar, bar.duration_us / longest_us) for bar in bars]
-    return _card("Where a step goes", *pictures)
 
 
 def _findings(first: ViewResult, shown: list[ShownTable]) -> Markup | None:
@@ -221,5 +224,6 @@ def _live(address: str | None) -> Markup | None:
     if address is None:
         return None
     if address.startswith(("http://", "https://")):
-        return element("p", "Open it live: ", element("a", address, href=address))
+        link = element("a", address, href=address, target="_blank", rel="noopener")
+        return element("p", "Open it live: ", link)
     return element("p", "Open it live: ", element("code", address))

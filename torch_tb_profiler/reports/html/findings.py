@@ -60,7 +60,10 @@ def _links(links: object) -> Markup | None:
     safe = [link for link in addresses if link.startswith("https://")]
     if not safe:
         return None
-    anchors = (element("a", link.removeprefix("https://"), href=link) for link in safe)
+    anchors = (
+        element("a", link.removeprefix("https://"), href=link, target="_blank", rel="noopener")
+        for link in safe
+    )
     return element("p", "See ", joined(anchors, ", "), class_="soft")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from torch_tb_profiler.reports.text import visible
 
-_EMPTY = frozenset({"br", "meta"})
+_EMPTY = frozenset({"base", "br", "meta"})
 """Elements that HTML writes without an end tag."""
 
 _SHAPES = frozenset({"line", "path", "polyline", "rect"})
@@ -54,6 +54,23 @@ def element(name: str, /, *children: Child, **attributes: str | float | None) ->
     if name in _SHAPES and not children:
         return Markup(f"<{name}{given}/>")
     return Markup(f"<{name}{given}>{joined(children)}</{name}>")
+
+
+def frame(document: str, title: str, height_px: int) -> Markup:
+    """A whole HTML document within a page. Nothing in it runs, sends or reaches that page; its
+    links open in a window of their own.
+
+    Args:
+        document: The document, safe or not.
+        title: What it is.
+        height_px: How high the frame is.
+    """
+    rights = "allow-popups allow-popups-to-escape-sandbox"
+    source = html.escape(document, quote=True)
+    return Markup(
+        f'<iframe sandbox="{rights}" title="{text(title)}" height="{height_px}"'
+        f' srcdoc="{source}"></iframe>'
+    )
 
 
 def number(value: float) -> str:
