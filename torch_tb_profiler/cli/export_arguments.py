@@ -12,6 +12,8 @@ from torch_tb_profiler.cli.reading_arguments import (
 )
 from torch_tb_profiler.views.parameters import SELECTION
 
+TRACKERS = ("tensorboard", "mlflow", "wandb")
+
 
 def add_scalars(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
@@ -19,17 +21,32 @@ def add_scalars(
     """The command ``scalars``, without what all commands share about reading."""
     scalars = commands.add_parser(
         "scalars",
-        help="write step metrics as TensorBoard scalars",
+        help="write step metrics as scalars of TensorBoard, MLflow or Weights & Biases",
         description="Write step time, GPU utilization, Tensor Core share, exposed communication, "
-        "reader ratio and throughput of every trace as TensorBoard scalars, next to the loss. "
-        "Running it again replaces only the files that this command wrote.",
+        "reader ratio and throughput of every trace as scalars, next to the loss. Running it again "
+        "replaces only the event files that this command wrote; MLflow and Weights & Biases get "
+        "new runs.",
     )
     scalars.add_argument("paths", nargs="+", metavar="PATH", help="a trace, a folder or a URL")
     scalars.add_argument(
+        "--to",
+        action="append",
+        choices=TRACKERS,
+        help="where; can be repeated (default: tensorboard). MLflow and Weights & Biases (wandb) "
+        "follow their own environment variables, and also get the verdict",
+    )
+    scalars.add_argument(
         "--output",
-        required=True,
         metavar="DIR",
         help="TensorBoard logdir; every worker gets a folder in it",
+    )
+    scalars.add_argument(
+        "--experiment", metavar="NAME", help="experiment of MLflow, project of Weights & Biases"
+    )
+    scalars.add_argument(
+        "--run-name",
+        metavar="NAME",
+        help="there each worker is a run NAME/WORKER (default: RUN/WORKER)",
     )
     scalars.add_argument("--run", metavar="NAME", help="only this run (default: all)")
     add_cache(scalars)
