@@ -7,6 +7,7 @@ from torch_tb_profiler._version import __version__
 TYPE_CHECKING = False  # the one of typing would load it, see torch_tb_profiler.safe_path
 if TYPE_CHECKING:
     from torch_tb_profiler.api import open_trace
+    from torch_tb_profiler.callback.profiler_callback import ProfilerCallback
     from torch_tb_profiler.recorder.in_program import record
     from torch_tb_profiler.recorder.lightning import LightningRecorder
     from torch_tb_profiler.recorder.throughput.timer import Timer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LightningRecorder",
+    "ProfilerCallback",
     "Timer",
     "TransformersRecorder",
     "__version__",
@@ -25,6 +27,7 @@ __all__ = [
 
 _LAZY = {
     "LightningRecorder": "recorder.lightning",
+    "ProfilerCallback": "callback.profiler_callback",
     "TransformersRecorder": "recorder.transformers",
     "open_trace": "api",
     "Timer": "recorder.throughput.timer",

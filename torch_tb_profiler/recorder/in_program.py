@@ -62,6 +62,11 @@ class Recording:
             _print_message(f"{self.folder} could not be finished: {problem}")
 
     @property
+    def worker(self) -> str | None:
+        """Name of this process in the recording; None if it did not start."""
+        return None if self._session is None else self._session.journal.worker
+
+    @property
     def files(self) -> tuple[str, ...]:
         """Paths of the recorded files, sorted by name; empty if there are none."""
         try:
