@@ -143,6 +143,11 @@ def test_time_and_memory_are_limited(trace: OpenedTrace, query: str) -> None:
     assert trace.sql("select count(*) from raw.steps").frame.item() == 1
 
 
+def test_constants_are_limited_before_the_query_runs(trace: OpenedTrace) -> None:
+    query = "select length(repeat('x', 3000000000))"
+    assert refusal(trace, query, time_limit_s=3.0, memory_limit_gb=0.5) == "sql_memory"
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -7,6 +7,7 @@ import pytest
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.sql.engine import check_statement, read_statement
 from torch_tb_profiler.sql.engine_values import TableShape
+from torch_tb_profiler.sql.limits import SqlLimits
 from torch_tb_profiler.sql.statement import Statement
 
 A = TableShape(("raw", "a"), (("id", "integer"), ("name", "string"), ("dur_ns", "integer")))
@@ -60,13 +61,13 @@ def test_no_column_that_is_used_is_left_out(query: str, used: set[str], unused: 
     ],
 )  # fmt: skip
 def test_sources_of_answers(query: str, sources: list[str | None]) -> None:
-    answer = check_statement(query, [A, B], [])
+    answer = check_statement(query, [A, B], [], SqlLimits())
     assert not isinstance(answer, Problem), answer
     shown = [None if each is None else f"{each[0][-1]}.{each[1]}" for each in answer.sources]
     assert shown == sources
 
 
 def test_positions_count_characters_and_lines() -> None:
-    answer = check_statement("select 'üü' as u,\n  nothing\nfrom raw.a", [A], [])
+    answer = check_statement("select 'üü' as u,\n  nothing\nfrom raw.a", [A], [], SqlLimits())
     assert isinstance(answer, Problem)
     assert "(line 2, column 3, at 'nothing')" in answer.message

@@ -11,6 +11,7 @@ import torch_tb_profiler
 from torch_tb_profiler.requests.errors import Problem
 from torch_tb_profiler.sql.engine import check_statement, read_statement
 from torch_tb_profiler.sql.engine_values import TableShape
+from torch_tb_profiler.sql.limits import SqlLimits
 from torch_tb_profiler.sql.statement import Statement
 from torch_tb_profiler.sql.tables import all_tables, resolve_table, short_name
 from torch_tb_profiler.views.registry import all_views
@@ -69,7 +70,7 @@ def test_every_declared_table_fits_the_engine() -> None:
     for table in all_tables().values():
         path = tuple(table.name.split("."))
         shape = TableShape(path, tuple((each.key, each.type) for each in table.spec.columns))
-        answer = check_statement(f"select * from {table.name}", [shape], [])
+        answer = check_statement(f"select * from {table.name}", [shape], [], SqlLimits())
         assert not isinstance(answer, Problem)
         assert list(answer.names) == [column.key for column in table.spec.columns]
         assert list(answer.sources) == [(path, column.key) for column in table.spec.columns]

@@ -66,7 +66,7 @@ def read_statement(text: str) -> Statement | Problem:
 
 
 def check_statement(
-    text: str, shapes: Sequence[TableShape], hidden: Sequence[TableShape]
+    text: str, shapes: Sequence[TableShape], hidden: Sequence[TableShape], limits: SqlLimits
 ) -> AnswerShape | Problem:
     """The columns of the answer, or what does not fit the tables; no rows are read.
 
@@ -74,28 +74,31 @@ def check_statement(
         text: The query.
         shapes: The tables that it names.
         hidden: Those of names that it also defines itself (``with``): it may mean either.
+        limits: Its limits: what is constant in it is computed here already.
     """
-    answer = _bound(text, shapes)
+    answer = _bound(text, shapes, limits)
     if isinstance(answer, Problem) and hidden:
-        answer = _bound(text, [*shapes, *hidden])
+        answer = _bound(text, [*shapes, *hidden], limits)
         return answer if isinstance(answer, Problem) else replace(answer, uses_hidden=True)
     return answer
 
 
-def _bound(text: str, shapes: Sequence[TableShape]) -> AnswerShape | Problem:
-    with _connection() as connection:
+def _bound(text: str, shapes: Sequence[TableShape], limits: SqlLimits) -> AnswerShape | Problem:
+    with memory_limited(limits.memory_bytes), _connection() as connection:
         for shape in shapes:
             columns = ", ".join(f"{_quoted(key)} {_TYPES[kind]}" for key, kind in shape.columns)
             _create_schema(connection, shape.path)
             connection.execute(f"create table {_name(shape.path)} ({columns})")
-        with _locked(connection, SqlLimits()):
+        with _locked(connection, limits):
             root = query_tree(connection, text)
             if isinstance(root, Problem):
                 return root
             try:
                 names = connection.sql(text).columns
+            except (duckdb.OutOfMemoryException, MemoryError) as error:
+                return problem_of(error, text, limits)
             except duckdb.Error as error:
-                return problem_of(_with_position(connection, text, error), text)
+                return problem_of(_with_position(connection, text, error), text, limits)
     if len(names) > MAX_COLUMNS:
         message = f"The answer has {len(names)} columns; {MAX_COLUMNS} are possible."
         return Problem("sql_columns", message, "Select fewer columns.")

@@ -23,13 +23,13 @@ def read_statement(text: str) -> Statement | Problem:
 
 
 def check_statement(
-    text: str, shapes: Sequence[TableShape], hidden: Sequence[TableShape]
+    text: str, shapes: Sequence[TableShape], hidden: Sequence[TableShape], limits: SqlLimits
 ) -> AnswerShape | Problem:
     """As :func:`torch_tb_profiler.sql.engine.check_statement`."""
     _hide_pyarrow()
     from torch_tb_profiler.sql import engine  # noqa: PLC0415 - DuckDB
 
-    return engine.check_statement(text, shapes, hidden)
+    return engine.check_statement(text, shapes, hidden, limits)
 
 
 def compute_answer(

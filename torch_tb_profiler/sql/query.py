@@ -123,6 +123,7 @@ def prepare_query(
             text,
             _shapes(tables),
             _shapes(hidden),
+            limits,
         )
     if shape.uses_hidden:
         tables |= hidden
