@@ -56,6 +56,15 @@ def test_formats(path: str, tmp_path: Path, capsys: Capture) -> None:
     assert "is not overwritten" in capsys.readouterr().err
 
 
+def test_the_query_may_follow_options(samples: Path, capsys: Capture) -> None:
+    query = "select distinct run from raw.steps"
+    options = ["--run", "mi300_bert_small", "--format", "csv", "--no-cache"]
+    assert main(["sql", str(samples), *options, query]) == 0
+    assert capsys.readouterr().out.split() == ["run", "mi300_bert_small"]
+    assert main(["sql", str(samples), *options, query, "second"]) == 2
+    assert "unrecognized arguments" in capsys.readouterr().err
+
+
 def test_the_query_comes_from_a_file_or_stdin(
     path: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def _run_to_exit_code(argv: Sequence[str] | None, interrupts: Interrupts) -> int
     """Run one command and return its exit code, however it ends."""
     words = with_descending_sort(sys.argv[1:] if argv is None else argv)
     try:
-        arguments = make_parser(words[0] if words else None).parse_args(words)
+        arguments = _parsed(words)
         code = _run(arguments.command, arguments, interrupts)
         sys.stdout.flush()
     except SystemExit as error:  # argparse: --help, --version, bad usage
@@ -109,6 +109,17 @@ def with_descending_sort(argv: Sequence[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
+
+
+def _parsed(words: Sequence[str]) -> Namespace:
+    """The arguments. An optional QUERY may follow options, which argparse refuses."""
+    parser = make_parser(words[0] if words else None)
+    arguments, rest = parser.parse_known_args(words)
+    is_query = len(rest) == 1 and not rest[0].startswith("-")
+    if is_query and getattr(arguments, "query", "") is None:
+        arguments.query = rest[0]
+        return arguments
+    return parser.parse_args(words) if rest else arguments
 
 
 def _run(command: str, arguments: Namespace, interrupts: Interrupts) -> int:
