@@ -49,8 +49,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --exclude 'bench/(cluster|diagnosis|programs)' tools bench
-	$(BIN)/mypy --explicit-package-bases bench/diagnosis bench/cluster
+	$(BIN)/mypy --exclude 'bench/(agent|cluster|diagnosis|programs)' tools bench
+	$(BIN)/mypy --explicit-package-bases bench/agent bench/cluster bench/diagnosis
 	$(BIN)/mypy --explicit-package-bases tests
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_schema.py --check
