@@ -16,7 +16,7 @@ from torch_tb_profiler.views.null_reasons import needed
 from torch_tb_profiler.views.schema import Table
 from torch_tb_profiler.views.strategy.columns import DIMENSIONS, GROUPS
 
-NO_MATCH = "No call is matched with one of another worker: their recordings are not here."
+NO_MATCH = "There are no calls, or none is matched with one of another worker."
 NO_BANDWIDTH = f"{NO_MATCH} Or the size of the calls is unknown, or nothing crosses a link."
 NO_STEPS = "No step is recorded whole, so there are no means per step."
 _COLLECTIVES_SHOWN = 4
