@@ -158,6 +158,12 @@ def test_data_and_copies() -> None:
         "Copies take 30.0 µs of GPU time; in 50.0 % of that time no kernel runs. "
         "Most is HtoD (pinned memory): 2.00 KiB in 2 copies."
     )
+    one = {"kind": "DtoD", "host_memory": None, "calls": 3, "total_us": 20.0, "total_bytes": 1024}
+    two_gpus = [{**one, "gpu": 0}, *({**row, "gpu": 0} for row in copies), {**one, "gpu": 1}]
+    assert answer("copies", {"copies_by_kind": two_gpus}, **facts) == (
+        "Copies take 30.0 µs of GPU time; in 50.0 % of that time no kernel runs. "
+        "Most is DtoD: 2.00 KiB in 6 copies."
+    )
 
 
 def test_steps_and_the_critical_path() -> None:
