@@ -73,6 +73,25 @@ def test_gaps_say_what_stands_around_them() -> None:
     assert third["host"] == "cudaLaunchKernel 3 %"  # two calls of 10 µs
 
 
+def test_a_call_inside_an_operator_is_named_where_it_takes_half_of_the_gap() -> None:
+    events = [
+        kernel("first", 0, 100),
+        op("aten::copy_", 100, 900),
+        call("cudaMemcpyAsync", 150, 800),
+        call("cudaLaunchKernel", 990, 5, corr=1),
+        kernel("second", 1000, 10, corr=1),
+        op("aten::mm", 1010, 490),
+        call("cudaMalloc", 1020, 200),
+        call("cudaLaunchKernel", 1490, 5, corr=2),
+        kernel("third", 1500, 10, corr=2),
+    ]
+    rows = idle(trace(events), Selection()).tables["gaps"].frame
+    assert dict(rows.select("after", "host").iter_rows()) == {
+        "second": "aten::copy_ 100 %, in cudaMemcpyAsync 89 %",
+        "third": "aten::mm 100 %",
+    }
+
+
 def test_a_function_is_told_where_no_operator_ran() -> None:
     gaps = idle(two_steps(), Selection(start_ns=1_100_000, end_ns=1_500_000)).tables["gaps"].frame
     assert set(gaps["host"]) == {"train.py(7): preprocess"}

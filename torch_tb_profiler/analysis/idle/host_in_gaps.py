@@ -13,7 +13,7 @@ from msgspec import Struct
 from torch_tb_profiler.analysis.algebra.dense_ids import distinct_values, factorize
 from torch_tb_profiler.analysis.algebra.forests import gather, indices
 from torch_tb_profiler.trace.categories import PYTHON_CATEGORIES, Category
-from torch_tb_profiler.trace.columns import Int64
+from torch_tb_profiler.trace.columns import Bools, Int64
 from torch_tb_profiler.trace.derived import per_trace
 from torch_tb_profiler.trace.model import Trace
 
@@ -27,12 +27,16 @@ _WORK = (
     Category.DATALOADER,
     Category.RUNTIME,
 )
+LEAST_OF_GAP = 0.5
+"""Share of a stretch from which a device API call inside operators is named too."""
+
 _FRAMES = (*PYTHON_CATEGORIES, Category.ANNOTATION)
 
 
 def describe_host(trace: Trace, tracks: Int64, start_ns: Int64, end_ns: Int64) -> list[str | None]:
-    """Per stretch the outermost operators and calls of its thread that took most of it, else the
-    innermost Python function or range around its middle; None where nothing was recorded.
+    """Per stretch the outermost operators and calls of its thread that took most of it, with the
+    device API call in them that took at least half of it, else the innermost Python function or
+    range around its middle; None where nothing was recorded.
 
     Args:
         trace: The recording.
@@ -44,7 +48,9 @@ def describe_host(trace: Trace, tracks: Int64, start_ns: Int64, end_ns: Int64) -
     for track, start, end in zip(tracks.tolist(), start_ns.tolist(), end_ns.tolist(), strict=True):
         text = None
         if track >= 0:
-            text = _longest_work(trace, track, start, end)
+            text = _longest(trace, _outermost_work(trace).get(track), start, end)
+            inside = _longest(trace, _nested_calls(trace).get(track), start, end, 1, LEAST_OF_GAP)
+            text = f"{text}, in {inside}" if text and inside else text
             text = text or _frame_around(trace, track, (start + end) // 2)
         texts.append(text)
     return texts
@@ -81,8 +87,22 @@ class _ThreadSlices(Struct, frozen=True, eq=False):
 def _outermost_work(trace: Trace) -> dict[int, _ThreadSlices]:
     """Per thread operators, calls and loading that are not inside another."""
     works = np.isin(trace.slices["category"].to_numpy(), _WORK)
-    inside = gather(works.astype(np.int64), indices(trace.slices["parent"])) == 1
-    return _by_track(trace, np.flatnonzero(works & ~inside))
+    return _by_track(trace, np.flatnonzero(works & ~_is_inside(trace, works)))
+
+
+@per_trace
+def _nested_calls(trace: Trace) -> dict[int, _ThreadSlices]:
+    """Per thread calls of the device API that operators or loading make, not inside another."""
+    category = trace.slices["category"].to_numpy()
+    calls = category == Category.RUNTIME
+    nested = _is_inside(trace, np.isin(category, _WORK)) & ~_is_inside(trace, calls)
+    return _by_track(trace, np.flatnonzero(calls & nested))
+
+
+def _is_inside(trace: Trace, chosen: Bools) -> Bools:
+    """Whether the parent of a slice is among the chosen ones."""
+    parents = gather(chosen.astype(np.int64), indices(trace.slices["parent"]))
+    return np.asarray(parents == 1)
 
 
 @per_trace
@@ -107,8 +127,15 @@ def _by_track(trace: Trace, ids: Int64) -> dict[int, _ThreadSlices]:
     }
 
 
-def _longest_work(trace: Trace, track: int, start_ns: int, end_ns: int) -> str | None:
-    rows = _outermost_work(trace).get(track)
+def _longest(
+    trace: Trace,
+    rows: _ThreadSlices | None,
+    start_ns: int,
+    end_ns: int,
+    count: int = NAMES,
+    least: float = 0.0,
+) -> str | None:
+    """The names that took most of a stretch with their share of it, if it is ``least`` or more."""
     if rows is None:
         return None
     first = int(np.searchsorted(rows.reach_ns, start_ns, "right"))
@@ -120,7 +147,9 @@ def _longest_work(trace: Trace, track: int, start_ns: int, end_ns: int) -> str |
     ids = rows.id[near][inside]
     names, number = factorize(trace.slices["name_code"].to_numpy()[ids])
     sums = np.bincount(number, spent[inside])
-    longest = np.argsort(-sums, kind="stable")[:NAMES]
+    longest = np.argsort(-sums, kind="stable")[:count]
+    if sums[longest[0]] < least * (end_ns - start_ns):
+        return None
     return ", ".join(
         f"{trace.text(int(names[row]))} {100 * sums[row] / (end_ns - start_ns):.0f} %"
         for row in longest.tolist()

@@ -60,7 +60,8 @@ GAPS = TableSpec(
             "string",
             None,
             "Activity of the thread that launches the next work, with its share of the gap: "
-            "outermost operators and calls, else the enclosing Python function or range.",
+            "outermost operators and calls, and the device API call in them that takes half of "
+            "the gap or more; else the enclosing Python function or range.",
         ),
         Column("before", "Work Before", "string", None, "Work that ended at the start of the gap."),
         Column("after", "Work After", "string", None, "Work that began at the end of the gap."),
