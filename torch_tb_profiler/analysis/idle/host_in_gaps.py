@@ -49,7 +49,9 @@ def describe_host(trace: Trace, tracks: Int64, start_ns: Int64, end_ns: Int64) -
         text = None
         if track >= 0:
             text = _longest(trace, _outermost_work(trace).get(track), start, end)
-            inside = _longest(trace, _nested_calls(trace).get(track), start, end, 1, LEAST_OF_GAP)
+            inside = _longest(
+                trace, _nested_calls(trace).get(track), start, end, count=1, least=LEAST_OF_GAP
+            )
             text = f"{text}, in {inside}" if text and inside else text
             text = text or _frame_around(trace, track, (start + end) // 2)
         texts.append(text)
@@ -132,6 +134,7 @@ def _longest(
     rows: _ThreadSlices | None,
     start_ns: int,
     end_ns: int,
+    *,
     count: int = NAMES,
     least: float = 0.0,
 ) -> str | None:
