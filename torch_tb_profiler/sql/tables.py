@@ -31,6 +31,7 @@ RAW_TABLES: tuple[RawTable, ...] = (
     of_times.SAMPLES,
     of_times.MEMORY,
     of_times.INSTANTS,
+    of_recordings.RECORDINGS,
     of_recordings.STEPS,
     of_recordings.DEVICES,
     of_recordings.TRACKS,

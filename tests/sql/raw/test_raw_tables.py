@@ -118,3 +118,18 @@ def test_moments_are_times_and_values_as_given(tmp_path: Path) -> None:
             " from memory m join slices s on s.id = m.owner"
         )
         assert memory.frame.rows() == [(6000, 1, 16, 512, 1024, False, "aten::mm")]
+
+
+def test_times_of_views_meet_those_of_slices_at_the_start_of_the_recording(samples: Path) -> None:
+    """A gap ends where a kernel or copy starts, also where time 0 is far from the first slice."""
+    query = """
+        select count(*) as gaps, count(distinct w.start_ns) as starts
+        from (select r.start_ns + 1000 * (start_us + duration_us) as gap_end
+              from idle.gaps g join raw.recordings r using (run, worker, span)
+              where after is not null) g
+        left join raw.device_work w on w.start_ns between g.gap_end - 1 and g.gap_end + 1
+    """
+    with open_trace(samples / "h100_bert_small", cache=False) as opened:
+        assert opened.trace.meta.start_ns > 10**9
+        gaps, starts = opened.sql(query).frame.row(0)
+    assert gaps == starts > 50

@@ -1,6 +1,9 @@
-"""Raw tables of what a recording has few of: steps, devices, tracks; and arguments of slices."""
+"""Raw tables of what a recording has few of: itself, steps, devices, tracks; and arguments of
+slices."""
 
 from __future__ import annotations
+
+import polars as pl
 
 from torch_tb_profiler.sql.raw.table import RawTable
 from torch_tb_profiler.sql.raw.values import (
@@ -16,7 +19,36 @@ from torch_tb_profiler.sql.raw.values import (
     text_of_slice,
     time,
 )
+from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.schema import TableSpec
+
+
+def _recording(trace: Trace) -> pl.DataFrame:
+    meta = trace.meta
+    row = {
+        "format": meta.format,
+        "start_ns": meta.start_ns,
+        "end_ns": meta.end_ns,
+        "base_ns": meta.base_ns or None,
+    }
+    return pl.DataFrame([row], schema_overrides={"base_ns": pl.Int64})
+
+
+RECORDINGS = RawTable(
+    TableSpec(
+        "recordings",
+        "Recordings",
+        "One row per recording. Times of views are mostly since its start: "
+        "`recordings.start_ns + 1000 * start_us` is in trace time.",
+        (
+            label("format", "Format", "What recorded it, as the reader is called."),
+            time("start_ns", "Start", "First start of a slice."),
+            time("end_ns", "End", "Last end of a slice."),
+            integer("base_ns", "Base", "Nanoseconds since 1970 at time 0; null if unknown."),
+        ),
+    ),
+    _recording,
+)
 
 STEPS = RawTable(
     TableSpec(
