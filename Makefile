@@ -2,6 +2,7 @@
 # make test   everything that must hold, on a fresh machine too
 # make bench  how fast it is
 # make fe     the pages only
+# make docs   the documentation as a site with pictures, in site/
 # make dist   wheel and sdist, tried in clean environments
 
 PYTHON ?= python3
@@ -30,7 +31,7 @@ export npm_config_audit := false
 export npm_config_fund := false
 export npm_config_update_notifier := false
 
-.PHONY: demo test bench fe dist schema lint python-tests fe-tests e2e clean
+.PHONY: demo test bench fe docs pictures dist schema lint python-tests fe-tests e2e clean
 
 demo: $(VENV)/.installed $(PAGES)
 	@echo
@@ -72,6 +73,16 @@ bench: $(VENV)/.installed-test
 
 fe: $(PAGES)
 
+# Pictures need the browser of the tests and npm; without either the site is built without them.
+docs: $(VENV)/.installed-docs $(if $(CHROMIUM),$(if $(shell command -v npm),pictures))
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "Open $(abspath site/index.html)"
+
+pictures: $(VENV)/.installed $(PAGES)
+	rm -rf site-pictures
+	cd fe && PROFILER_BIN="$(abspath $(BIN))" CHROMIUM="$(CHROMIUM)" \
+		npx playwright test --config e2e/pictures.config.ts
+
 schema: $(VENV)/.installed-test
 	$(BIN)/python tools/generate_schema.py
 
@@ -94,6 +105,10 @@ $(VENV)/.installed: pyproject.toml setup.py $(NATIVE_SOURCES) | $(BIN)/python
 $(VENV)/.installed-test: pyproject.toml setup.py $(NATIVE_SOURCES) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[test,cloud-test,dist]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 # What is recorded, for the tests of the recorder. Without a GPU the CPU build will do:
 # PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu has it.
@@ -121,4 +136,4 @@ ifeq ($(CHROMIUM),)
 endif
 
 clean:
-	rm -rf build dist *.egg-info torch_tb_profiler/static fe/node_modules fe/dist bench/out
+	rm -rf build dist *.egg-info torch_tb_profiler/static fe/node_modules fe/dist bench/out site site-pictures
