@@ -14,6 +14,7 @@ from hypothesis import settings
 
 # What a developer's own rules say of kernels is no matter of tests.
 os.environ.pop("TORCH_TB_PROFILER_RULES", None)
+os.environ.pop("TORCH_TB_PROFILER_DOCS_URL", None)
 os.environ["XDG_CONFIG_HOME"] = os.path.join(tempfile.gettempdir(), "no-settings-of-a-user")
 
 ROOT = Path(__file__).resolve().parent.parent

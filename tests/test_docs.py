@@ -26,7 +26,7 @@ SOURCES = [
     for pattern in ("*.py", "*.toml")
     for path in sorted((ROOT / folder).rglob(pattern))
 ]
-CITED = re.compile(r"docs/([\w-]+\.md)(?:#([\w-]+))?")
+CITED = re.compile(r"docs/([\w-]+\.md)(?:#([\w.-]*\w))?")
 PRIVATE = re.compile(
     r"[Pp]eer-behaviour|[Dd]esign §|format reference|\(§|\[§"
     r"|\b(?:analyses|ui|landscape)\.md"
@@ -76,11 +76,11 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
 
 
 def _anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ +(.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {
+    """The anchors of a page: those of its headings, as GitHub makes them, and those it names."""
+    text = page.read_text(encoding="utf-8")
+    return set(re.findall(r'<a id="([^"]+)"></a>', text)) | {
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")  # letters, digits, - and _
-        for heading in headings
+        for heading in re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
     }
 
 

@@ -21,7 +21,9 @@ from torch_tb_profiler.knowledge.advice import TRACE, WORKERS, AdviceEntry, entr
 from torch_tb_profiler.views.schema import TableSpec
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
-ROW = re.compile(r"^\| `(\w+)`(?: \(rule \d\))? \| .+ \| (.+) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| (?:<a id=\"\w+\"></a>)?`(\w+)`(?: \(rule \d\))? \| .+ \| (.+) \| (.+) \|$", re.MULTILINE
+)
 SECTIONS = {TRACE: "On one trace", WORKERS: "On the workers of a run"}
 FUNCTIONS = {TRACE: "detect", WORKERS: "detect_across_workers"}
 

@@ -122,6 +122,7 @@ def test_the_whole_shape() -> None:
                 "why_empty": None,
                 "sort": "-self_us",
                 "tree": {"id": "name", "parent": "name"},
+                "help_url": None,
             }
         },
         "series": {

@@ -123,9 +123,11 @@ def test_the_terminal_tells_it_in_this_order() -> None:
     assert lines == [
         "1. Damaged",
         "   It is cut.",
+        "   More: docs/advice.md#damaged_recording",
         "2. Data loading: est. gain 58.7 ms per step (33.1 % of it)",
         "   The program waits.",
         "   Same time, seen another way: Little used <GPU>. It idles.",
+        "   More: docs/advice.md#dataloader_bound",
         "- The file ends in the middle.",
         "",
     ]

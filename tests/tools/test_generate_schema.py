@@ -114,8 +114,12 @@ def test_payload_types_keep_their_nulls_and_names(tool: ModuleType, line: str) -
 
 def test_the_reference_tells_unit_estimate_and_order_and_escapes_bars(tool: ModuleType) -> None:
     lines = tool.reference([DEMO], {"slow": DEMO.tables[0]}).splitlines()
-    assert "| `step` | Step | string |  | Its \\| name. |" in lines
-    assert "| `total_us` | Total (est.) | number | us | How long. |" in lines
+    step, total = (
+        next(line for line in lines if line.startswith(f'| <a id="step-times.slow_steps.{key}">'))
+        for key in ("step", "total_us")
+    )
+    assert step.endswith("</a>`step` | Step | string |  | Its \\| name. |")
+    assert total.endswith("</a>`total_us` | Total (est.) | number | us | How long. |")
     assert "A row is a step. Ordered by `-total_us`." in lines
 
 
@@ -126,9 +130,9 @@ def test_every_view_table_and_column_is_in_the_reference() -> None:
         for table in view.tables:
             rows = section.partition(f"### `{table.name}`")[2].partition("\n### ")[0]
             for column in table.columns:
-                assert f"\n| `{column.key}` |" in rows
+                assert f"</a>`{column.key}` |" in rows
     evidence = text.partition("## Evidence of the advice")[2]
     for code, table in evidence_tables().items():
         rows = evidence.partition(f"### `{code}`: {table.title}")[2].partition("\n### ")[0]
         for column in table.columns:
-            assert f"\n| `{column.key}` |" in rows
+            assert f"</a>`{column.key}` |" in rows

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from torch_tb_profiler.knowledge.documentation import finding_address
 from torch_tb_profiler.requests.encoding import encode
 from torch_tb_profiler.views.scales import duration_text
 from torch_tb_profiler.views.schema import Note
@@ -69,6 +70,12 @@ def _measured(note: Note) -> str | None:
     side = "above" if measured > threshold else "below"
     limit = f", {kind}: {side} {threshold:,g}{label}" if threshold else ""
     return f"Measured {round(measured, 1):,g}{label}{limit}."
+
+
+def documentation_text(note: Note) -> str | None:
+    """Where a finding is described; None for what the documentation does not describe."""
+    address = finding_address(note.code) if note.kind == "advice" else None
+    return None if address is None else f"More: {address}"
 
 
 def same_time_texts(note: Note) -> list[str]:

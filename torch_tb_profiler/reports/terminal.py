@@ -23,6 +23,7 @@ from torch_tb_profiler.reports.cells import (
     with_columns,
 )
 from torch_tb_profiler.reports.notes import (
+    documentation_text,
     in_reading_order,
     measured_text,
     note_text,
@@ -114,7 +115,7 @@ def _notes(notes: Sequence[Note], width: int, style: Style) -> str:
         texts.append(_marked("", body, width, len(mark)))
         texts += [
             style.paint(style.aside, _marked("", text, width, len(mark)))
-            for text in (measured_text(note), *same_time_texts(note))
+            for text in (measured_text(note), *same_time_texts(note), documentation_text(note))
             if text is not None
         ]
     return "".join(texts)

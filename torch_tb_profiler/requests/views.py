@@ -12,13 +12,15 @@ from typing import Any
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
+from torch_tb_profiler.knowledge.documentation import finding_address, table_address
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.trace.units import NS_PER_US
 from torch_tb_profiler.views.parameters import SELECTION_TEXTS
 from torch_tb_profiler.views.querying import column_sums
-from torch_tb_profiler.views.registry import all_parameters
+from torch_tb_profiler.views.registry import all_parameters, all_views
 from torch_tb_profiler.views.schema import (
     ColumnPayload,
     ColumnSum,
@@ -64,7 +66,8 @@ class TreePayload(msgspec.Struct, frozen=True):
 
 class TablePayload(msgspec.Struct, frozen=True):
     """One table: rows are arrays in the order of the columns; ``sums`` are those of the columns
-    whose values add up, left out where there is none."""
+    whose values add up, left out where there is none. ``help_url`` is where the documentation
+    describes it, and with a dot and a key one of its columns; null for a table that it lacks."""
 
     title: str
     help: str
@@ -75,6 +78,7 @@ class TablePayload(msgspec.Struct, frozen=True):
     why_empty: str | None
     sort: str
     tree: TreePayload | None
+    help_url: str | None
     sums: dict[str, ColumnSum] | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -147,16 +151,33 @@ def view_answer(result: ViewResult) -> ViewAnswer:
         trace=_trace_ref(result),
         selection=selection_payload(result.subject, spec),
         answer=view.answer,
-        tables={name: table_payload(table) for name, table in view.tables.items()},
+        tables={
+            name: table_payload(table, _table_address(spec, name))
+            for name, table in view.tables.items()
+        },
         series=view.series,
         facts=view.facts,
-        notes=view.notes,
+        notes=tuple(map(_with_address, view.notes)),
         findings_pending=view.findings_pending or msgspec.UNSET,
     )
 
 
-def table_payload(table: Table) -> TablePayload:
-    """One table with its declaration."""
+def _table_address(spec: ViewSpec, table: str) -> str | None:
+    """Where a table is described; None for those of a query, which nobody declared."""
+    is_documented = spec.name in all_views() and any(each.name == table for each in spec.tables)
+    return table_address(spec.name, table) if is_documented else None
+
+
+def _with_address(note: Note) -> Note:
+    """A finding with the key ``help_url`` in its evidence, where the documentation has it."""
+    address = finding_address(note.code) if note.kind == "advice" else None
+    if address is None:
+        return note
+    return replace(note, evidence={**note.evidence, "help_url": address})
+
+
+def table_payload(table: Table, help_url: str | None = None) -> TablePayload:
+    """One table with its declaration, and the address of its documentation."""
     spec = table.spec
     sums = column_sums(table, table.frame) if table.sums is None else table.sums
     return TablePayload(
@@ -169,6 +190,7 @@ def table_payload(table: Table) -> TablePayload:
         why_empty=table.why_empty,
         sort=spec.sort,
         tree=None if spec.tree is None else TreePayload(*spec.tree),
+        help_url=help_url,
         sums=sums or msgspec.UNSET,
     )
 

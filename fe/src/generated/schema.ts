@@ -205,6 +205,7 @@ export interface TablePayload {
   why_empty: string | null;
   sort: string;
   tree: TreePayload | null;
+  help_url: string | null;
   sums?: Record<string, ColumnSum>;
 }
 

@@ -5,4 +5,4 @@ import type { Column, Table } from "../api/types";
 export const PLAIN_COLUMN = { estimated: false, family: null, hidden: false, additive: false } as const satisfies Partial<Column>;
 
 /** The optional properties of a plain table. */
-export const PLAIN_TABLE = { tree: null, why_empty: null } as const satisfies Partial<Table>;
+export const PLAIN_TABLE = { tree: null, why_empty: null, help_url: null } as const satisfies Partial<Table>;

@@ -35,6 +35,8 @@ export interface Evidence {
   /** The view with the rows in question. */
   readonly source: { readonly view: string; readonly params: Readonly<Record<string, string>> } | null;
   readonly links: readonly string[];
+  /** Where the documentation describes it: a URL, or a file of the repository. */
+  readonly helpUrl: string | null;
   readonly rows: Table | null;
 }
 
@@ -54,6 +56,7 @@ export function readEvidence(note: Note): Evidence {
     sameTime: Array.isArray(evidence["same_time"]) ? evidence["same_time"].flatMap(sameTimeOf) : [],
     source: sourceOf(evidence["source"]),
     links: Array.isArray(evidence["links"]) ? evidence["links"].map(String).filter((link) => link.startsWith("https://")) : [],
+    helpUrl: textOf(evidence["help_url"]),
     rows: evidenceTable(evidence["table"], evidence["rows"]),
   };
 }

@@ -36,6 +36,12 @@ it("has title, gain, text, the first rows and safe links", () => {
   expect(lines.at(-2)).toBe("<https://pytorch.org/docs>");
 });
 
+it("links to the documentation where it has a site", () => {
+  const linksWith = (help_url: string) => findingMarkdown({ ...NOTE, evidence: { ...NOTE.evidence, help_url } }).split("\n").at(-2);
+  expect(linksWith("https://docs.example/advice.html#x")).toBe("<https://docs.example/advice.html#x> <https://pytorch.org/docs>");
+  expect(linksWith("docs/advice.md#x")).toBe("<https://pytorch.org/docs>");
+});
+
 it("is its text alone without structured evidence", () => {
   expect(findingMarkdown({ ...NOTE, evidence: {} })).toBe("The program waits for &lt;img src=x onerror=alert(1)&gt;.\n");
 });

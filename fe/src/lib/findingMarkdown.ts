@@ -14,7 +14,9 @@ export function findingMarkdown(note: Note, names: readonly string[] = []): stri
   const parts = [title === null ? markdownLine(note.text) : `${title} ${escapeMarkdown(note.text)}`];
   if (names.length > 0) parts.push(`Recording: ${escapeMarkdown(names.join(" · "))}`);
   if (evidence.rows !== null && evidence.rows.rows.length > 0) parts.push(rowsText(evidence.rows));
-  if (evidence.links.length > 0) parts.push(evidence.links.map((link) => `<${link}>`).join(" "));
+  const onSite = evidence.helpUrl?.startsWith("https://") === true ? [evidence.helpUrl] : [];
+  const links = [...onSite, ...evidence.links];
+  if (links.length > 0) parts.push(links.map((link) => `<${link}>`).join(" "));
   return `${parts.join("\n\n")}\n`;
 }
 

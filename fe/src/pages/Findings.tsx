@@ -11,6 +11,7 @@ import { useProfileNames } from "../state/profile";
 import { DataTable } from "../table/DataTable";
 import { ShowRangeOnTimeline } from "../timeline/ShowOnTimeline";
 import { CopyButton } from "../ui/CopyButton";
+import { HelpLink } from "../ui/HelpLink";
 import { ViewLink } from "../ui/ViewLink";
 import { worstFirst } from "./QualityNotes";
 import { requestReveal } from "./reveal";
@@ -125,6 +126,11 @@ function Reasons({ evidence }: { readonly evidence: Evidence }) {
         {evidence.measured !== null && <span>{measuredText(evidence)}</span>}
         {evidence.architecture !== null && <span>on {evidence.architecture}</span>}
         {evidence.gainUsPerStep === null && evidence.gainReason !== null && <span>{visibleText(evidence.gainReason)}</span>}
+        {evidence.helpUrl !== null && (
+          <span>
+            More: <HelpLink address={evidence.helpUrl}>documentation</HelpLink>
+          </span>
+        )}
         {evidence.links.map((link) => (
           <span key={link}>
             <a href={link} target="_blank" rel="noreferrer">

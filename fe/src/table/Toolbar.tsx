@@ -82,7 +82,7 @@ export function Toolbar(props: Props) {
         label={hiddenCount > 0 ? `Columns (${hiddenCount} hidden)` : "Columns"}
         title="Show and hide columns, and what each one means"
       >
-        {() => <ColumnMenu views={props.views} layout={layout} reasons={props.reasons} />}
+        {() => <ColumnMenu views={props.views} layout={layout} reasons={props.reasons} helpUrl={props.table.help_url} />}
       </Popover>
       <Popover label="Export" title="Save what is shown">
         {(close) => <ExportMenu table={table} fileName={props.fileName} hidden={layout.hidden} visible={layout.visible} address={props.address} exportRows={props.exportRows} onDone={close} />}

@@ -16,6 +16,7 @@ function table(rows: Row[]): Table {
     null_reasons: {},
     sort: "",
     why_empty: null,
+    help_url: null,
     tree: { id: "path", parent: "parent" },
   };
 }

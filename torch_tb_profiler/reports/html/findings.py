@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from torch_tb_profiler.knowledge.documentation import finding_address, site_url
 from torch_tb_profiler.reports.html.markup import Markup, element, joined
 from torch_tb_profiler.reports.html.tables import ShownTable, table_markup
 from torch_tb_profiler.reports.notes import (
@@ -50,21 +51,25 @@ def _finding(note: Note, evidence: ShownTable | None) -> Markup:
         "li",
         element("p", element("b", f"{title}. ") if title else None, note_text(note)),
         *(element("p", text, class_="soft") for text in besides),
-        _links(note.evidence.get("links")),
+        _links(note),
         None if evidence is None else evidence.markup,
     )
 
 
-def _links(links: object) -> Markup | None:
+def _links(note: Note) -> Markup | None:
+    """Where to read on: the documentation, if it has a site, and what the finding links to."""
+    links = note.evidence.get("links")
     addresses = [link for link in links if isinstance(link, str)] if isinstance(links, list) else []
-    safe = [link for link in addresses if link.startswith("https://")]
-    if not safe:
-        return None
-    anchors = (
-        element("a", link.removeprefix("https://"), href=link, target="_blank", rel="noopener")
-        for link in safe
-    )
-    return element("p", "See ", joined(anchors, ", "), class_="soft")
+    titles = {
+        link: link.removeprefix("https://") for link in addresses if link.startswith("https://")
+    }
+    if site_url() is not None and (described := finding_address(note.code)) is not None:
+        titles = {described: "the documentation"} | titles
+    anchors = [
+        element("a", title, href=link, target="_blank", rel="noopener")
+        for link, title in titles.items()
+    ]
+    return element("p", "See ", joined(anchors, ", "), class_="soft") if anchors else None
 
 
 def _evidence(note: Note) -> ShownTable | None:
