@@ -1,10 +1,12 @@
 /** Takes the pictures of the documentation, in both themes, as `tools/site/pictures.json` lists them. */
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, test, type Page } from "@playwright/test";
 
-import { SAMPLES, serve, type Server } from "./servers";
+import { BIN, SAMPLES, serve, type Server } from "./servers";
 
 interface Picture {
   readonly name: string;
@@ -14,15 +16,21 @@ interface Picture {
 
 const ROOT = join(SAMPLES, "..");
 const FOLDER = join(ROOT, "site-pictures");
+/** Marks recordings that no sample shows. */
+const SIMULATED = "simulated:";
 const PICTURES = JSON.parse(readFileSync(join(ROOT, "tools", "site", "pictures.json"), "utf8")) as readonly Picture[];
 
 for (const logdir of new Set(PICTURES.map((picture) => picture.logdir))) {
   test.describe(logdir, () => {
     let server: Server;
+    const folder = mkdtempSync(join(tmpdir(), "profiler-pictures-"));
     test.beforeAll(async () => {
-      server = await serve(join(ROOT, logdir));
+      server = await serve(recordings(logdir, folder));
     });
-    test.afterAll(() => server.stop());
+    test.afterAll(async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true });
+    });
 
     for (const { name, address } of PICTURES.filter((picture) => picture.logdir === logdir)) {
       test(name, async ({ page }) => {
@@ -36,6 +44,13 @@ for (const logdir of new Set(PICTURES.map((picture) => picture.logdir))) {
       });
     }
   });
+}
+
+/** The recordings of a folder of the repository; simulated ones are written first. */
+function recordings(logdir: string, folder: string): string {
+  if (!logdir.startsWith(SIMULATED)) return join(ROOT, logdir);
+  execFileSync(join(BIN, "python"), ["-m", "tools.site.example_recordings", logdir.slice(SIMULATED.length), folder], { cwd: ROOT });
+  return folder;
 }
 
 /** Waits until the answers are shown and the charts are drawn. */

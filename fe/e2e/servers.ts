@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 const ROOT = resolve(import.meta.dirname, "../..");
 export const SAMPLES = join(ROOT, "samples");
 /** Where the package is installed: the project's environment, or another one named by the caller. */
-const BIN = process.env["PROFILER_BIN"] ?? join(ROOT, ".venv", "bin");
+export const BIN = process.env["PROFILER_BIN"] ?? join(ROOT, ".venv", "bin");
 const START_MS = 60_000;
 
 export interface Server {

@@ -25,6 +25,9 @@ ROOT_PAGES = {
 }
 """Page of the site → its source, relative to the root of the repository."""
 
+LISTS = {"columns.md": 0.2, "changelog.md": 0.2}
+"""Pages that name every word: the search lists them behind those that explain it."""
+
 THEMES = ("light", "dark")
 HOME = "index.md"
 NO_PICTURES = "*Built without pictures of the pages: no browser was available.*"
@@ -45,7 +48,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         name: File name, without theme and suffix.
         page: The page of the site that shows it.
         below: The heading that it follows; empty for the title of the page.
-        logdir: The recordings that are opened, relative to the root of the repository.
+        logdir: The recordings that are opened, relative to the root of the repository, or
+            ``simulated:`` and a name of ``example_recordings.py``.
         address: What follows ``#`` in the address of the picture's page.
         caption: What it shows, in a sentence.
     """
@@ -81,6 +85,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, **_: object) -> str:
     """The text of a page with links of the site, and its pictures."""
     name = page.file.src_uri
+    if name in LISTS:
+        page.meta["search"] = {"boost": LISTS[name]}
     folder = str(Path(ROOT_PAGES.get(name, f"docs/{name}")).parent)
     parts = _FENCED.split(markdown)
     # Fenced code is at odd positions.
