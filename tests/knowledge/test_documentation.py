@@ -17,6 +17,7 @@ from torch_tb_profiler.knowledge.documentation import (
     EVIDENCE,
     SITE_VARIABLE,
     column_address,
+    evidence_address,
     finding_address,
     finding_pages,
     site_url,
@@ -121,13 +122,25 @@ def test_findings_and_tables_of_a_recording_have_their_address(samples: Path) ->
         answer = session.view("overview").to_dict()
     findings = {note["code"]: note["evidence"] for note in answer["notes"]}
     assert findings["launch_bound"]["help_url"] == "docs/advice.md#launch_bound"
+    table = findings["launch_bound"]["table"]
+    addresses = {f"{table['help_url']}.{column['key']}" for column in table["columns"]}
+    assert len(addresses) > 1
+    assert {address.partition("#")[2] for address in addresses} <= anchors_of("columns").keys()
     address = answer["tables"]["top_kernels"]["help_url"]
     assert address == "docs/columns.md#overview.top_kernels"
     assert anchors_of("columns")[f"{address.partition('#')[2]}.name"] == 1
 
 
+def test_the_evidence_of_every_finding_has_an_address_if_it_is_declared() -> None:
+    addresses = {code: evidence_address(code) for code in finding_pages()}
+    declared = {code for code, address in addresses.items() if address is not None}
+    assert declared == set(evidence_tables())
+    assert addresses["straggler"] == "docs/columns.md#advice.straggler"
+
+
 def test_unknown_codes_have_none() -> None:
     assert finding_address("of_a_plugin") is None
+    assert evidence_address("of_a_plugin") is None
 
 
 @pytest.mark.parametrize(

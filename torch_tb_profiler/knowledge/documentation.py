@@ -67,6 +67,13 @@ def finding_address(code: str) -> str | None:
     return None if page is None else _address(page, code)
 
 
+def evidence_address(code: str) -> str | None:
+    """Where the rows of a finding are described; None for findings of a view, whose rows are those
+    of its tables."""
+    is_documented = finding_pages().get(code) == _ADVICE_PAGE
+    return table_address(EVIDENCE, code) if is_documented else None
+
+
 @once
 def finding_pages() -> Mapping[str, str]:
     """Code of a finding → the page that describes it, without folder and suffix."""

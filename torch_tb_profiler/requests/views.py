@@ -14,7 +14,11 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from torch_tb_profiler.knowledge.documentation import finding_address, table_address
+from torch_tb_profiler.knowledge.documentation import (
+    evidence_address,
+    finding_address,
+    table_address,
+)
 from torch_tb_profiler.requests.encoding import Answer
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.trace.units import NS_PER_US
@@ -169,11 +173,15 @@ def _table_address(spec: ViewSpec, table: str) -> str | None:
 
 
 def _with_address(note: Note) -> Note:
-    """A finding with the key ``help_url`` in its evidence, where the documentation has it."""
+    """A finding with the key ``help_url`` in its evidence and the table of its rows, where the
+    documentation has them."""
     address = finding_address(note.code) if note.kind == "advice" else None
     if address is None:
         return note
-    return replace(note, evidence={**note.evidence, "help_url": address})
+    evidence = {**note.evidence, "help_url": address}
+    if isinstance(table := evidence.get("table"), dict):
+        evidence["table"] = {**table, "help_url": evidence_address(note.code)}
+    return replace(note, evidence=evidence)
 
 
 def table_payload(table: Table, help_url: str | None = None) -> TablePayload:

@@ -26,7 +26,9 @@ it("reads all fields", () => {
           { key: "total_us", title: "Total time", type: "number", unit: "us", help: "Summed.", estimated: true, family: "time" },
         ],
         null_reasons: { calls: "Not recorded." },
+        help_url: "docs/columns.md#advice.x",
       },
+      help_url: "docs/advice.md#x",
       rows: [{ calls: 6, total_us: 415791, name: "next" }, { calls: null, name: "other", shape: [1, 2] }],
       source: { view: "operators", table: "operators", filter: "name~copy_", sort: "-calls", group_by: "name" },
       links: ["https://pytorch.org/docs", "javascript:alert(1)"],
@@ -34,6 +36,7 @@ it("reads all fields", () => {
   );
   expect(evidence).toMatchObject({ title: "Data loading", measured: 33.4, unit: "pct", threshold: 5, isRuleOfThumb: true, gainUsPerStep: 59261.8 });
   expect(evidence.links).toEqual(["https://pytorch.org/docs"]);
+  expect([evidence.helpUrl, evidence.rows?.help_url]).toEqual(["docs/advice.md#x", "docs/columns.md#advice.x"]);
   expect(evidence.source).toEqual({
     view: "operators",
     params: { table: "operators", group_by: "name", "operators.filter": "name~copy_", "operators.sort": "-calls" },

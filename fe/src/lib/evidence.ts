@@ -119,6 +119,7 @@ function evidenceTable(declared: unknown, value: unknown): Table | null {
     null_reasons: textsOf(table["null_reasons"]),
     sort: "",
     ...PLAIN_TABLE,
+    help_url: textOf(table["help_url"]),
   };
 }
 
