@@ -28,6 +28,32 @@ export function useAnswer<T>(route: string | null, query: Query, about: Query = 
   return useMemo(() => toResource<T>(hasData, data, reason), [hasData, data, reason]);
 }
 
+/** An answer with the time from its request to its arrival. */
+export interface Timed<T> {
+  readonly data: T;
+  readonly elapsedMs: number;
+}
+
+/** As {@link useAnswer}, with the time that the answer took. Without a request, one that runs is aborted. */
+export function useTimedAnswer<T>(route: string | null, query: Query): Resource<Timed<T>> {
+  const files = useFileState(query);
+  const { data, status, isPlaceholderData, error, failureReason } = useQuery(answerOptions(route === null ? null : { route, query }, files, fetchTimed));
+  const hasData = status === "success" && !isPlaceholderData;
+  const reason = error ?? failureReason;
+  return useMemo(() => toResource<Timed<T>>(hasData, data, reason), [hasData, data, reason]);
+}
+
+async function fetchTimed(url: string, signal?: AbortSignal): Promise<Timed<unknown>> {
+  const startMs = performance.now();
+  const data = await fetchJson(url, signal);
+  return { data, elapsedMs: performance.now() - startMs };
+}
+
+/** Requests an answer again that is shown, or failed. */
+export function repeatAnswer(route: string, query: Query): void {
+  void queryClient.resetQueries({ queryKey: ["answer", apiUrl(route, query)] });
+}
+
 /** Several answers about the same traces, in the order of the requests. */
 export function useAnswers<T>(requests: readonly Request[], about: Query): readonly Resource<T>[] {
   const files = useFileState(about);
@@ -56,12 +82,12 @@ export function refreshViewLists(): void {
 }
 
 /** Query options of one answer; the state of its files is part of the key. */
-function answerOptions(request: Request | null, files: FileState) {
+function answerOptions(request: Request | null, files: FileState, fetchOnce: (url: string, signal?: AbortSignal) => Promise<unknown> = fetchJson) {
   const url = request === null ? null : apiUrl(request.route, request.query);
   const retryMs = files.retryS === null ? null : 1000 * Math.max(1, files.retryS);
   return queryOptions({
     queryKey: ["answer", url, files.key],
-    queryFn: url === null ? skipToken : (context) => fetchCountingBusy(context, (signal) => fetchJson(url, signal)),
+    queryFn: url === null ? skipToken : (context) => fetchCountingBusy(context, (signal) => fetchOnce(url, signal)),
     placeholderData: keepPreviousData,
     // Failed files that may recover: the answer is fetched again; without an answer the failure shows meanwhile.
     refetchInterval: retryMs ?? false,

@@ -5,6 +5,7 @@ import { ApiError, apiUrl, fetchBytes, type Query } from "../api/client";
 import { fetchUncached } from "../api/queryClient";
 import type { ViewInfo } from "../api/types";
 import { saveFile } from "../lib/download";
+import { SQL_PAGE } from "../pages/pages";
 import type { Params } from "../state/address";
 import { selectionQuery } from "../state/selection";
 import { traceQuery, type Target } from "../state/target";
@@ -54,7 +55,7 @@ interface ChosenProps {
 
 function ChosenViews({ target, params, views, onDone }: ChosenProps) {
   const [changed, setChanged] = useState<Readonly<Record<string, boolean>>>({});
-  const choices = views.filter(({ name, available, scope }) => available && scope !== "pair" && name !== FIRST_VIEW && name !== TIMELINE);
+  const choices = views.filter(({ name, available, scope }) => available && scope !== "pair" && name !== FIRST_VIEW && name !== TIMELINE && name !== SQL_PAGE);
   const isChosen = (name: string) => changed[name] ?? DEFAULT_VIEWS.has(name);
   const names = [FIRST_VIEW, ...choices.filter(({ name }) => isChosen(name)).map(({ name }) => name)];
   return (

@@ -1,5 +1,6 @@
 /** Which pages show what the files of a recording hold, where the page that was asked for has nothing to show. */
 import type { ViewInfo } from "../api/types";
+import { SQL_PAGE } from "../pages/pages";
 
 /** Recordings without operators may have files that sum them by type. */
 const INSTEAD: Readonly<Record<string, readonly string[]>> = { operators: ["operator_types"] };
@@ -11,6 +12,6 @@ const OVERVIEW = "overview";
 const TIMELINE = "timeline";
 
 export function pagesInstead(name: string, views: readonly ViewInfo[]): ViewInfo[] {
-  const hasData = views.filter((view) => view.available && view.scope !== "pair" && view.name !== TIMELINE);
+  const hasData = views.filter((view) => view.available && view.scope !== "pair" && view.name !== TIMELINE && view.name !== SQL_PAGE);
   return hasData.filter((view) => name === OVERVIEW || INSTEAD[name]?.includes(view.name) === true);
 }

@@ -3,6 +3,7 @@ import { useAnswer } from "../api/hooks";
 import type { Resource } from "../api/resource";
 import type { ViewInfo, Views } from "../api/types";
 import { VIEWS } from "../generated/schema";
+import { SQL_PAGE } from "../pages/pages";
 import { traceQuery, type Target } from "../state/target";
 
 /** The timeline has routes instead of tables; the server lists it only to say why a trace has none. */
@@ -16,6 +17,25 @@ const TIMELINE: ViewInfo = {
   group_bys: [],
   missing_group_bys: {},
 };
+
+/** Queries have routes of their own; they can be made wherever a trace is open. */
+const SQL: ViewInfo = {
+  name: SQL_PAGE,
+  title: "SQL",
+  help: "What does a query of my own say?",
+  scope: "trace",
+  available: true,
+  reason: null,
+  group_bys: [],
+  missing_group_bys: {},
+};
+
+/** Adds the page of queries at the end. */
+function withSql(views: readonly ViewInfo[], ready: boolean): readonly ViewInfo[] {
+  if (views.length === 0) return views;
+  const reason = views.find(({ available }) => !available)?.reason ?? null;
+  return [...views, ready ? SQL : { ...SQL, available: false, reason }];
+}
 
 /** Adds the timeline after the views of one trace, unless the server lists it. */
 function withTimeline(views: readonly ViewInfo[], ready: boolean): readonly ViewInfo[] {
@@ -35,7 +55,8 @@ export function useViews(target: Target | null): Resource<Views> {
 
 /** All views, also those without data: while the trace is read no view has any. */
 export function viewList(views: Resource<Views>): readonly ViewInfo[] {
-  return withTimeline(receivedViews(views), isKnown(views));
+  const ready = isKnown(views);
+  return withSql(withTimeline(receivedViews(views), ready), ready);
 }
 
 /** The view to show where the address names none: what the trace is about. */

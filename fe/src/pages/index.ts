@@ -26,6 +26,7 @@ import { RolesPage } from "./RolesPage";
 import { SequencesPage } from "./SequencesPage";
 import { ShapesPage } from "./ShapesPage";
 import { SnapshotPage } from "./SnapshotPage";
+import { SqlPage } from "./SqlPage";
 import { StrategyPage } from "./StrategyPage";
 import { TimelinePage } from "./TimelinePage";
 import type { PageProps } from "./ViewFrame";
@@ -57,6 +58,7 @@ const PAGES: Readonly<Record<string, ComponentType<PageProps>>> = {
   resources: ResourcesPage,
   compare: ComparePage,
   timeline: TimelinePage,
+  sql: SqlPage,
 };
 
 export function renderPage(props: PageProps): ReactElement {

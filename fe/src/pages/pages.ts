@@ -26,6 +26,9 @@ export interface Page {
   readonly tabs: readonly PageTab[];
 }
 
+/** The page of queries in SQL, which is no view: it stands after the others. */
+export const SQL_PAGE = "sql";
+
 function whole(view: string, title: string): PageTab {
   return { id: view, title, view };
 }
