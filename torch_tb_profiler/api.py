@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import polars as pl
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.recording.arguments import argument_frame
 from torch_tb_profiler.analysis.selection import Selection
@@ -310,9 +311,14 @@ class OpenedTrace:
         query: str,
         *,
         all_workers: bool = False,
+        group_by: str | None = None,
+        steps: Steps | None = None,
+        start_us: Time | None = None,
+        end_us: Time | None = None,
         max_rows: int = 10_000,
         time_limit_s: float = 30.0,
         memory_limit_gb: float = 1.0,
+        **parameters: str | None,
     ) -> Result:
         """The answer to a query over the tables of all views and the raw tables (``docs/sql.md``);
         its table is ``answer``. Needs the extra ``[sql]``.
@@ -320,13 +326,19 @@ class OpenedTrace:
         Args:
             query: One SELECT in DuckDB's dialect.
             all_workers: Whether the tables hold all workers of the run instead of this trace alone.
+            group_by: How rows of the named views are grouped, where they have this grouping.
+            steps, start_us, end_us: What part of the trace these views are about, as in
+                :meth:`view`; raw tables have every step.
             max_rows: Rows of the answer at most; a note says that there are more.
             time_limit_s: Seconds that it may take.
             memory_limit_gb: Memory that it may use, in 10⁹ bytes.
+            parameters: ``iterations_by`` and what views declare, as in :meth:`view`.
 
         Raises:
+            TypeError: an option nobody knows.
             RequestError: the query is refused, fails, reaches a limit, or names a table for which
-                the trace has nothing; DuckDB is not installed; or the trace is closed.
+                the trace has nothing; a parameter makes no sense; DuckDB is not installed; or the
+                trace is closed.
             UnknownError: there is no such table.
         """
         self._check_open()
@@ -335,7 +347,9 @@ class OpenedTrace:
         files = [self._file]
         if all_workers:
             files = list(self._catalog.workers(self.run, self.span).values())
-        subject = Subject(self.run, None if all_workers else self.worker, self.span)
+        texts = option_texts(parameters, "sql")
+        part = _subject(self, _selection(steps, start_us, end_us, group_by, texts), texts)
+        subject = replace(part, worker=None) if all_workers else part
         return Result(
             self._when_ready(
                 lambda wait_s: prepared.result(self._catalog, files, subject, wait_s=wait_s)

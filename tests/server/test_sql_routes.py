@@ -137,3 +137,21 @@ def test_json_is_the_same_as_of_the_command(
     path = str(samples / "dlrm_8_ranks")
     assert main(["sql", path, query, "--format", "json", "--no-cache"]) == 0
     assert json.loads(capsysbinary.readouterr().out) == answer
+
+
+def test_selection_and_grouping_apply_to_views(samples: Path) -> None:
+    catalog = Catalog([TraceRoot(str(samples / "kineto_resnet50_nw0"))], cache=None, rescan_s=60.0)
+    client = Client(standalone_app(Site(catalog, "standalone")))
+    query = "select sum(calls), count(input_shape) > 0 from operators"
+    whole = ask(client, query)["tables"]["answer"]["rows"][0]
+    answer = ask(client, query, "&steps=6&group_by=name%2Binput_shape")
+    (calls, has_shapes) = answer["tables"]["answer"]["rows"][0]
+    view = get(client, "/api/view/operators?steps=6")["tables"]["operators"]
+    at = [column["key"] for column in view["columns"]].index("calls")
+    assert calls == sum(row[at] for row in view["rows"]) < whole[0]
+    assert (has_shapes, whole[1]) == (True, False)
+    assert answer["selection"]["steps"] == "6"
+    assert [note["code"] for note in answer["notes"]] == ["sql_selection"]
+    error = ask(client, query, "&group_by=x", 400)["error"]
+    assert error["code"] == "bad_parameter"
+    assert "name+input_shape" in error["hint"]

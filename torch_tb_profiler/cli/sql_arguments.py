@@ -12,6 +12,7 @@ from torch_tb_profiler.cli.reading_arguments import (
     add_workers,
 )
 from torch_tb_profiler.sql.limits import MAX_MEMORY_GB, MAX_TIME_S, SqlLimits
+from torch_tb_profiler.views.parameters import SELECTION
 
 SQL_FORMATS = ("table", "json", "csv", "md", "xlsx")
 
@@ -44,6 +45,12 @@ def add_sql(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     group.add_argument("--run", metavar="NAME", help="run (default: all)")
     group.add_argument("--worker", metavar="NAME", help="worker (default: all)")
     group.add_argument("--span", metavar="NAME", help="span (default: all)")
+    for each in SELECTION:
+        text = each.help.replace("%", "%%")
+        group.add_argument(f"--{each.option}", metavar=each.metavar, help=f"of views: {text}")
+    group.add_argument(
+        "--group-by", metavar="HOW", help="of views: grouping of rows: name+input_shape"
+    )
     sql.set_defaults(table=None, columns=None, sort=None, names="recorded")
     add_cache(sql)
     add_reading(sql)

@@ -6,6 +6,8 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from torch_tb_profiler.cli.exits import BAD_USAGE, DONE, print_error
 from torch_tb_profiler.cli.output import writing_errors
 from torch_tb_profiler.cli.sinks import Sink, make_sink
@@ -17,12 +19,14 @@ from torch_tb_profiler.loading.status import when_ready
 from torch_tb_profiler.loading.store.trace_store import TraceStore
 from torch_tb_profiler.loading.user_rules import checked_rules
 from torch_tb_profiler.reports.progress import Progress
+from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import LoadingError, RequestError
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.sql.limits import MAX_TEXT, SqlLimits
 from torch_tb_profiler.sql.query import PreparedQuery, prepare_query
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.parameters import SELECTION
 
 STDIN = "-"
 STEM = "sql"
@@ -106,7 +110,7 @@ def _answer(arguments: Namespace, query: PreparedQuery) -> ViewResult:
     progress = Progress()
     try:
         files = chosen_files(catalog, arguments)
-        subject = _subject(files)
+        subject = _subject(files, arguments)
         return when_ready(
             lambda wait_s: query.result(catalog, files, subject, wait_s=wait_s), progress.show
         )
@@ -115,13 +119,17 @@ def _answer(arguments: Namespace, query: PreparedQuery) -> ViewResult:
         store.close()
 
 
-def _subject(files: list[SpanFile]) -> Subject:
-    """What the recordings are called together."""
+def _subject(files: list[SpanFile], arguments: Namespace) -> Subject:
+    """What the recordings are called together, and what of them views are about."""
+    names = (*(each.key for each in SELECTION), "group_by")
+    given = {name: getattr(arguments, name) for name in names}
+    part = parameters.subject({name: text for name, text in given.items() if text})
     runs, workers, spans = (
         sorted({getattr(file, name) for file in files}) for name in ("run", "worker", "span")
     )
-    return Subject(
-        runs[0] if len(runs) == 1 else f"{len(runs)} runs",
-        workers[0] if len(workers) == 1 else None,
-        spans[0] if len(spans) == 1 else "all",
+    return replace(
+        part,
+        run=runs[0] if len(runs) == 1 else f"{len(runs)} runs",
+        worker=workers[0] if len(workers) == 1 else None,
+        span=spans[0] if len(spans) == 1 else "all",
     )

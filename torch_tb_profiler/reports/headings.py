@@ -40,11 +40,16 @@ def distinct_headings(headings: Sequence[str]) -> list[str]:
 
 def subject_text(subject: Subject) -> str:
     """What an answer is about, by its parts."""
-    selection = subject.selection
     parts = [subject.run or ".", subject.worker or "all workers", f"span {subject.span}"]
+    return BETWEEN.join([*parts, *selection_texts(subject)])
+
+
+def selection_texts(subject: Subject) -> list[str]:
+    """What is selected and asked: ``["steps 5:8", "by name+input_shape"]``."""
+    selection = subject.selection
     texts = [(each.title, getattr(selection, each.key)) for each in SELECTION_TEXTS]
     texts += [(each.title, subject.parameters.get(each.key)) for each in all_parameters().values()]
-    parts += [f"{title} {text}" for title, text in texts if text is not None]
+    parts = [f"{title} {text}" for title, text in texts if text is not None]
     start, end = (
         None if time is None else f"{Decimal(time) / NS_PER_US:,.3f}"
         for time in (selection.start_ns, selection.end_ns)
@@ -55,4 +60,4 @@ def subject_text(subject: Subject) -> str:
         parts.append(f"from {start} µs" if start else f"to {end} µs")
     if selection.group_by:
         parts.append(f"by {selection.group_by}")
-    return BETWEEN.join(parts)
+    return parts

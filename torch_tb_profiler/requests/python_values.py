@@ -83,8 +83,14 @@ def names_from_values(arguments: Iterable[str]) -> tuple[str, ...]:
         raise RequestError("bad_parameter", f"arguments: {error}") from error
 
 
-def option_texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
+def option_texts(
+    options: Mapping[str, str | None], function: str = "view"
+) -> dict[str, str | None]:
     """Options that choose a part of a trace or are parameters of views, as texts.
+
+    Args:
+        options: The options.
+        function: Name of the function that has them, for the error.
 
     Raises:
         TypeError: one is neither.
@@ -92,5 +98,5 @@ def option_texts(options: Mapping[str, str | None]) -> dict[str, str | None]:
     known = {*SELECTION_KEYS, *all_parameters()}
     for key in options:
         if key not in known:
-            raise TypeError(f"view() got an unexpected keyword argument {key!r}")
+            raise TypeError(f"{function}() got an unexpected keyword argument {key!r}")
     return {key: None if value is None else str(value) for key, value in options.items()}

@@ -9,7 +9,6 @@ from werkzeug.wrappers import Request, Response
 
 from torch_tb_profiler.requests import parameters
 from torch_tb_profiler.requests.errors import RequestError, unknown
-from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import view_answer
 from torch_tb_profiler.server.client_connection import is_client_gone
 from torch_tb_profiler.server.responses import json_response
@@ -24,7 +23,8 @@ MAX_SERVED_ROWS = 100_000
 
 def sql(site: Site, request: Request, _rest: str) -> Response:
     """The answer to ``query`` over the workers of a run and span (or ``worker``), as a view with
-    one table; it ends when the client goes away."""
+    one table. Selection, grouping and other parameters of views apply to the views that it names;
+    it ends when the client goes away."""
     text = request.args.get("query") or ""
     if len(text) > MAX_TEXT:
         message = f"query has {len(text):,} characters; {MAX_TEXT:,} are possible."
@@ -37,7 +37,7 @@ def sql(site: Site, request: Request, _rest: str) -> Response:
         raise unknown("worker", requested.worker, workers)
     files = [file for name, file in workers.items() if requested.worker in (None, name)]
     first = files[0]
-    subject = Subject(first.run, requested.worker, first.span)
+    subject = replace(requested, run=first.run, span=first.span)
     result = query.result(site.catalog, files, subject, wait_s=WAIT_S)
     return json_response(request, view_answer(result))
 

@@ -11,11 +11,14 @@ import polars as pl
 
 from torch_tb_profiler.loading.catalog import Catalog
 from torch_tb_profiler.loading.queries.stored_views import view_of
+from torch_tb_profiler.loading.queries.traces import as_bad_parameters
+from torch_tb_profiler.loading.queries.view_checks import PHASE_IGNORED
 from torch_tb_profiler.loading.queries.views import trace_view, view_result
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.sql.engine_values import TableFiles
 from torch_tb_profiler.sql.raw.table import RawTable
+from torch_tb_profiler.sql.selecting import selection_of
 from torch_tb_profiler.sql.statement import Statement, TablePath
 from torch_tb_profiler.sql.tables import IDENTITY, SqlTable
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -26,6 +29,9 @@ from torch_tb_profiler.views.spec import ViewSpec
 
 OpenedFile = tuple[SpanFile, Trace]
 
+BAD_PARAMETER = "bad_parameter"
+"""Code of the error of a recording that has no such step."""
+
 
 class Exporter:
     """Writes the tables of one query.
@@ -34,6 +40,8 @@ class Exporter:
         catalog: The traces.
         statement: What the query uses.
         folder: Where files are written.
+        subject: What part of the recordings views are about, how they are grouped, and what else
+            is asked of them.
         wait_s: How long to wait for traces that views of whole runs read besides.
 
     Attributes:
@@ -41,11 +49,17 @@ class Exporter:
     """
 
     def __init__(
-        self, catalog: Catalog, statement: Statement, folder: Path, wait_s: float | None
+        self,
+        catalog: Catalog,
+        statement: Statement,
+        folder: Path,
+        subject: Subject,
+        wait_s: float | None,
     ) -> None:
         self._catalog = catalog
         self._statement = statement
         self._folder = folder
+        self._subject = subject
         self._wait_s = wait_s
         self._views: dict[tuple[str | None, ...], View | RequestError] = {}
         self.notes: list[Note] = []
@@ -101,7 +115,7 @@ class Exporter:
         if spec.scope == "run":
             of_runs = dict.fromkeys((file.run, file.span) for file in files)
             views = [
-                ((run, None, span), self._view_of_run(spec, Subject(run, None, span)))
+                ((run, None, span), self._view_of_run(spec, self._part(spec, run, None, span)))
                 for run, span in of_runs
             ]
         else:
@@ -111,6 +125,7 @@ class Exporter:
             ]
         reasons = []
         for names, view in views:
+            self._note_phase(view)
             reason = _missing_reason(table, view)
             if reason is not None:
                 reasons.append((names, reason))
@@ -118,14 +133,22 @@ class Exporter:
             frame = complete(cast(View, view).tables[table.spec.name]).frame
             yield self._with_identity(table, self._declared(table, frame), names)
         if len(reasons) == len(views):
+            for _, view in views[:1]:
+                if isinstance(view, RequestError) and view.problem.code == BAD_PARAMETER:
+                    raise view
             reason = reasons[0][1] if reasons else "There is no recording."
             raise RequestError("view_unavailable", f"{table.name}: {reason}")
         self.notes += [_note(table, names, reason) for names, reason in reasons]
 
     def _view_of_trace(self, spec: ViewSpec, file: SpanFile, trace: Trace) -> View | RequestError:
-        subject = Subject(file.run, file.worker, file.span)
-        compute = partial(trace_view, spec, trace, subject.selection)
+        subject = self._part(spec, file.run, file.worker, file.span)
+        compute = partial(trace_view, spec, trace, subject.selection, subject.parameters)
         return self._view(spec, subject, lambda: view_of(spec, trace, subject, compute))
+
+    def _part(self, spec: ViewSpec, run: str, worker: str | None, span: str) -> Subject:
+        """What a view of one recording or run is asked."""
+        selection = selection_of(spec, self._subject.selection)
+        return Subject(run, worker, span, selection, self._subject.parameters)
 
     def _view_of_run(self, spec: ViewSpec, subject: Subject) -> View | RequestError:
         request = ViewRequest(spec.name, subject)
@@ -142,10 +165,17 @@ class Exporter:
         key = (spec.name, subject.run, subject.worker, subject.span)
         if key not in self._views:
             try:
-                self._views[key] = compute()
+                with as_bad_parameters():
+                    self._views[key] = compute()
             except RequestError as error:
                 self._views[key] = error
         return self._views[key]
+
+    def _note_phase(self, view: View | RequestError) -> None:
+        """Repeat, once, that the phase of the selection does not apply to a view."""
+        notes = () if isinstance(view, RequestError) else view.notes
+        own = [note for note in notes if note.code == PHASE_IGNORED and note not in self.notes]
+        self.notes += own
 
     def _keys(self, table: SqlTable) -> list[str]:
         """The columns that are written: those that the query may use, and the last one, which says
@@ -181,7 +211,7 @@ class Exporter:
 
 def _missing_reason(table: SqlTable, view: View | RequestError) -> str | None:
     if isinstance(view, RequestError):
-        if view.problem.code != "view_unavailable":
+        if view.problem.code not in ("view_unavailable", BAD_PARAMETER):
             raise view
         return view.problem.message
     if table.spec.name not in view.tables:

@@ -21,6 +21,7 @@ from torch_tb_profiler.sql.export import Exporter
 from torch_tb_profiler.sql.limits import MAX_TEXT, SqlLimits
 from torch_tb_profiler.sql.process import IsCancelled, not_cancelled, query_process
 from torch_tb_profiler.sql.raw.table import RawTable
+from torch_tb_profiler.sql.selecting import check_group_by, selection_notes
 from torch_tb_profiler.sql.statement import Statement, TablePath
 from torch_tb_profiler.sql.tables import SqlTable, resolve_table
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -60,15 +61,17 @@ class PreparedQuery(Struct, frozen=True):
         Args:
             catalog: The traces.
             files: The recordings that the query is about.
-            subject: What they are called together; None for several.
+            subject: What they are called together; which part of them views are about, how these
+                are grouped, and what else is asked of them.
             wait_s: How long to wait for traces to be parsed; None for as long as it takes.
 
         Raises:
             NotReadyError: traces are still being parsed after the timeout.
-            RequestError: a limit is reached, the query fails with the rows that there are, or no
-                recording has data for a table.
+            RequestError: a limit is reached, the query fails with the rows that there are, no
+                recording has data for a table, or the selection or grouping is invalid.
             OpenError: no trace can be read.
         """
+        check_group_by(self.tables.values(), subject.selection.group_by)
         try:
             wanted: list[WantedTrace] = []
             if self._needs_traces():
@@ -77,7 +80,7 @@ class PreparedQuery(Struct, frozen=True):
             if failed and not opened:
                 raise failed[0][1]
             with scratch_folder() as folder:
-                exporter = Exporter(catalog, self.statement, folder, wait_s)
+                exporter = Exporter(catalog, self.statement, folder, subject, wait_s)
                 tables = exporter.write(self.tables, files, opened)
                 notes = [*(left_out_note(file, error) for file, error in failed), *exporter.notes]
                 with query_process(self.is_cancelled) as process:
@@ -91,6 +94,7 @@ class PreparedQuery(Struct, frozen=True):
                     )
         finally:
             catalog.store.enforce_limit()
+        notes += selection_notes(self.tables.values(), subject)
         if rows.is_cut:
             notes.append(cut_note(self.limits))
         return answer_result(self.shape, rows, self.tables, subject, notes)

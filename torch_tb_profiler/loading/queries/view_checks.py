@@ -14,6 +14,9 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.views.schema import Note, View
 from torch_tb_profiler.views.spec import ViewSpec
 
+PHASE_IGNORED = "phase_not_narrowing"
+"""Code of the note that a view covers whole steps, whatever phase is selected."""
+
 
 def drop_unsupported_phase(
     spec: ViewSpec, selection: Selection
@@ -33,7 +36,7 @@ def drop_unsupported_phase(
         f"{spec.title} covers whole steps: the phase {selection.phase} does not apply to it. It "
         "applies to operators and kernels."
     )
-    note = Note("quality", "phase_not_narrowing", "info", text, {"phase": selection.phase})
+    note = Note("quality", PHASE_IGNORED, "info", text, {"phase": selection.phase})
     return replace(selection, phase=None), (note,)
 
 
