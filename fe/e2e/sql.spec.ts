@@ -180,6 +180,18 @@ test("one worker or all of the run; more rows than are shown; a query too long f
   await expect(page).not.toHaveURL(/query=/);
 });
 
+test("the selection applies to views, and a note says to which tables", async ({ guarded: page, standalone }) => {
+  const query = "select count(*) as rows, sum(calls) as calls from kernels";
+  await page.goto(`${standalone.url}#run=kineto_resnet50_nw0&span=1&view=sql&steps=6:7&query=${encodeURIComponent(query)}`);
+  const table = card(page, "Answer");
+  await expect(page.getByRole("note")).toHaveText("Tables of views are those of the selection: steps 6:7.");
+  // 1462 kernels in every step.
+  expect(await exactValues(table, 1)).toEqual([2 * 1462]);
+  await page.getByRole("button", { name: "Remove the selection" }).click();
+  await expect.poll(() => exactValues(table, 1)).toEqual([6 * 1462]);
+  await expect(page.getByRole("note")).toHaveCount(0);
+});
+
 test("tables and columns are listed, searched and inserted", async ({ guarded: page, standalone }) => {
   await page.goto(`${standalone.url}#${RUN}`);
   const panel = page.getByRole("region", { name: "Tables", exact: true });

@@ -6,10 +6,11 @@ import type { Note, Table, View } from "../../api/types";
 import { Chart } from "../../chart/Chart";
 import { isCurve } from "../../chart/types";
 import { formatNumber, formatValue } from "../../lib/format";
+import { visibleText } from "../../lib/visibleText";
 import { adjust, navigate, useParams } from "../../state/urlStore";
 import { DataTable } from "../../table/DataTable";
 import { Segmented } from "../../ui/Segmented";
-import { QualityNotes } from "../QualityNotes";
+import { QualityNotes, SELECTION_IGNORED } from "../QualityNotes";
 import { answerChart, CHART_KINDS, chartChoice, defaultChart, isNumber, KIND_TITLES, NO_SPLIT, type ChartChoice, type ChartKind } from "./answerChart";
 import { answerTable } from "./answerTable";
 import { CHART_KEYS, FORM_KEY, formOf, MAX_ROWS_KEY, TABLE_ADDRESS, type Form } from "./sqlAddress";
@@ -22,7 +23,7 @@ interface Props {
 }
 
 /** Of a note that the answer has more rows. */
-const ROWS_CUT = "rows_cut";
+const MORE_ROWS = "rows_cut";
 const FORM_TITLES: Readonly<Record<Form, string>> = { table: "Table", chart: "Chart" };
 /** Of a horizontal bar, and of a chart around its bars. */
 const BAR_PX = 22;
@@ -34,8 +35,8 @@ export function Answer({ answer: { data: view, elapsedMs }, fileName, maxRows }:
   const table = useMemo(() => answerTable(view), [view]);
   if (table === null) return null;
   const form = formOf(params);
-  const isShortened = view.notes.some(({ code }) => code === ROWS_CUT);
-  const notes = view.notes.map((note) => (note.code === ROWS_CUT ? { ...note, text: shortenedText(table) } : note));
+  const isShortened = view.notes.some(({ code }) => code === MORE_ROWS);
+  const notes = view.notes.filter((note) => !isAboutSelection(note)).map((note) => (note.code === MORE_ROWS ? { ...note, text: shortenedText(table) } : note));
   return (
     <>
       <div className="sql-status">
@@ -51,11 +52,21 @@ export function Answer({ answer: { data: view, elapsedMs }, fileName, maxRows }:
         <span style={{ flex: 1 }} />
         <Segmented label="Show the answer as" values={["table", "chart"]} value={form} onPick={(value) => navigate({ [FORM_KEY]: value === "table" ? null : value })} title={(value) => FORM_TITLES[value as Form]} />
       </div>
+      {view.notes.filter(isAboutSelection).map(({ text }) => (
+        <p key={text} role="note" className="soft">
+          {visibleText(text)}
+        </p>
+      ))}
       {form === "chart" && <AnswerAsChart table={table} fileName={fileName} />}
       <AnswerRows table={table} fileName={fileName} notes={notes} />
       <QualityNotes notes={notes} always={false} />
     </>
   );
+}
+
+/** Which tables the selection applies to. */
+function isAboutSelection({ code }: Note): boolean {
+  return code === "sql_selection" || code === SELECTION_IGNORED;
 }
 
 function shortenedText({ row_count: count }: Table): string {

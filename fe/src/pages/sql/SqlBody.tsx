@@ -8,6 +8,8 @@ import type { Failure, View } from "../../api/types";
 import type { SqlTablesAnswer } from "../../generated/schema";
 import { formatNumber } from "../../lib/format";
 import { visibleText } from "../../lib/visibleText";
+import type { Params } from "../../state/address";
+import { selectionQuery } from "../../state/selection";
 import { traceQuery, type Target } from "../../state/target";
 import { navigate, useParams } from "../../state/urlStore";
 import { Popover } from "../../ui/Popover";
@@ -146,9 +148,10 @@ export function SqlBody({ target, listing }: Props) {
   );
 }
 
-function sqlRequest(target: Target, params: Readonly<Record<string, string | undefined>>, query: string): Query {
+function sqlRequest(target: Target, params: Params, query: string): Query {
   const trace = traceQuery(target);
-  return { ...trace, worker: params[WORKERS_KEY] === ALL_WORKERS ? null : (trace["worker"] ?? null), query, [MAX_ROWS_KEY]: params[MAX_ROWS_KEY] };
+  const worker = params[WORKERS_KEY] === ALL_WORKERS ? null : (trace["worker"] ?? null);
+  return { ...trace, worker, ...selectionQuery(params), query, [MAX_ROWS_KEY]: params[MAX_ROWS_KEY] };
 }
 
 /** Why a query is not sent at all. */

@@ -33,7 +33,6 @@ const MAX_SPLIT = 16;
 const MIN_CURVE = 24;
 /** Numbers that name something instead of measuring it. */
 const IDENTIFIER = /(?:^|_)(?:id|slice|step|device|stream|rank|track|owner|launch|node|parent|frame|thread|correlation|sequence|address|number|process)$/;
-const OTHERS = " others";
 const IDENTITY: readonly string[] = ["run", "worker", "span"];
 
 export function isNumber({ type }: Column): boolean {
@@ -106,6 +105,8 @@ interface Parts {
   readonly rows: readonly { readonly x: Row[number]; readonly y: number | null; readonly line: string }[];
   /** Names of the lines, those with the greatest sums first. */
   readonly lines: readonly string[];
+  /** The one of them that adds up what has no colour of its own. */
+  readonly other: string | null;
   readonly remarks: readonly string[];
 }
 
@@ -120,16 +121,16 @@ function partsOf(table: Table, { x, y, by, kind }: ChartChoice): Parts {
   const sums = new Map<string, number>();
   for (const row of rows) sums.set(row.line, (sums.get(row.line) ?? 0) + Math.abs(row.y ?? 0));
   const all = [...sums].toSorted(([, a], [, b]) => b - a).map(([line]) => line);
-  if (all.length <= MAX_LINES) return { x: xColumn, y: yColumn, rows, lines: all, remarks: [] };
+  if (all.length <= MAX_LINES) return { x: xColumn, y: yColumn, rows, lines: all, other: null, remarks: [] };
   const title = table.columns[byIndex]?.title ?? "";
   if (kind === "line" || kind === "stair") {
     const lines = new Set(all.slice(0, MAX_LINES));
     const remark = `The ${MAX_LINES} of ${formatNumber(all.length)} values of ${title} with the largest sums are drawn.`;
-    return { x: xColumn, y: yColumn, rows: rows.filter((row) => lines.has(row.line)), lines: [...lines], remarks: [remark] };
+    return { x: xColumn, y: yColumn, rows: rows.filter((row) => lines.has(row.line)), lines: [...lines], other: null, remarks: [remark] };
   }
   const lines = new Set(all.slice(0, MAX_LINES - 1));
-  const other = `${formatNumber(all.length - lines.size)}${OTHERS}`;
-  return { x: xColumn, y: yColumn, rows: rows.map((row) => (lines.has(row.line) ? row : { ...row, line: other })), lines: [...lines, other], remarks: [] };
+  const other = `${formatNumber(all.length - lines.size)} others`;
+  return { x: xColumn, y: yColumn, rows: rows.map((row) => (lines.has(row.line) ? row : { ...row, line: other })), lines: [...lines, other], other, remarks: [] };
 }
 
 function shownText(value: Row[number], column: Column | undefined): string {
@@ -137,7 +138,7 @@ function shownText(value: Row[number], column: Column | undefined): string {
 }
 
 function bars(table: Table, choice: ChartChoice & { readonly kind: "bar" | "stacked_bar" }): AnswerChart {
-  const { x, y, rows, lines, remarks } = partsOf(table, choice);
+  const { x, y, rows, lines, other, remarks } = partsOf(table, choice);
   // A row per bar while no two have the same name: the order is that of the answer.
   const cells = new Map<string, Map<string, number | null>>();
   let isSummed = false;
@@ -145,7 +146,7 @@ function bars(table: Table, choice: ChartChoice & { readonly kind: "bar" | "stac
     const name = shownText(row.x, x);
     const values = cells.get(name) ?? new Map<string, number | null>();
     const before = values.get(row.line);
-    isSummed ||= before !== undefined && !row.line.endsWith(OTHERS);
+    isSummed ||= before !== undefined && row.line !== other;
     values.set(row.line, typeof before === "number" ? before + (row.y ?? 0) : row.y);
     cells.set(name, values);
   }
