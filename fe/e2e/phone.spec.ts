@@ -10,7 +10,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   kineto_resnet50_nw0: ["overview", "timeline", "iterations", "phases", "critical_path", "operators", "operator_types", "modules", "groups", "shapes", "kernels", "kernels&tab=api_calls", "copies", "sequences", "idle", "idle&tab=gaps", "idle&tab=launches", "efficiency", "memory", "data", "resources"],
   cpu_resnet_full: ["overview", "memory&tab=allocations", "memory&tab=peak", "compare&baseline_run=cpu_slowloader_nw0"],
   dlrm_8_ranks: ["overview", "ranks", "distributed", "distributed&tab=collectives"],
-  torch_compile_triton: ["compiled"],
+  torch_compile_triton: ["compiled", "sql", "sql&form=chart&query=select%20name,%20calls,%20total_us%20from%20kernels"],
 };
 
 /** What reaches beyond the right edge and is not inside something that scrolls itself. */

@@ -119,6 +119,11 @@ test("suggestions by keyboard: tables, columns with unit and help, and a way out
   await field.press("Tab");
   await expect(field).not.toBeFocused();
   await expect(list).toHaveCount(0);
+  // What is typed is there on the way back from another page.
+  await railOf(page).getByRole("link", { name: "Kernels" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Kernels");
+  await railOf(page).getByRole("link", { name: "SQL" }).click();
+  await expect(field).toHaveValue("select * from raw.device_work w where w.launch_d");
 });
 
 test("an error is marked in the query, with the nearest names", async ({ guarded: page, standalone }) => {

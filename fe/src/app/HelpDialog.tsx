@@ -18,6 +18,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Enter", "open or close the row; → and ← do so in its first column"],
   ["Ctrl C", "copy the cell; with Shift the row"],
   ["Shift click", "on a header: sort by one more column"],
+  ["Ctrl Enter", "in the SQL editor: run the query; Ctrl Space suggests names"],
 ];
 
 const FILTERS: readonly (readonly [string, string])[] = [

@@ -1,5 +1,5 @@
 /** The editor, the tables beside it, and below them the answer. */
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { apiUrl, type Query } from "../../api/client";
 import { repeatAnswer, useTimedAnswer, type Timed } from "../../api/hooks";
@@ -38,6 +38,9 @@ const ROUTE = "sql";
 const MAX_ROWS = 100_000;
 /** A request line of more is refused by servers. */
 const MAX_URL_CHARACTERS = 60_000;
+/** What stands in the editor, for the way back from another page. */
+let unsentDraft = "";
+
 const ERROR_ID = "sql-error";
 
 export function SqlBody({ target, listing }: Props) {
@@ -47,7 +50,7 @@ export function SqlBody({ target, listing }: Props) {
   const addressed = params[QUERY_KEY] ?? null;
   // The query that ran without fitting into the address; lost with the page.
   const [longQuery, setLongQuery] = useState<string | null>(null);
-  const [draft, setDraft] = useState(addressed ?? "");
+  const [draft, setDraft] = useState(addressed ?? unsentDraft);
   const [previous, setPrevious] = useState(addressed);
   const [isStopped, setStopped] = useState(false);
   if (previous !== addressed) {
@@ -60,6 +63,9 @@ export function SqlBody({ target, listing }: Props) {
     setStopped(false);
   }
   const query = addressed ?? longQuery;
+  useEffect(() => {
+    unsentDraft = draft;
+  }, [draft]);
   const names = useMemo(() => tableNames(listing.tables), [listing]);
 
   const request = query === null ? null : sqlRequest(target, params, query);
