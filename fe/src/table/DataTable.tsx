@@ -39,6 +39,8 @@ export interface DataTableProps {
   /** Makes rows selectable by click or Enter, where the chosen one decides what else the page shows. */
   readonly choice?: RowChoice | undefined;
   readonly hiddenColumns?: HiddenColumns;
+  /** Whether every column is shown at first, also one without values. */
+  readonly showsAll?: boolean;
   readonly notes?: readonly Note[];
   readonly maxHeight?: string;
   readonly extra?: ReactNode;
@@ -51,6 +53,7 @@ export interface RowChoice {
 }
 
 const NO_COLUMNS: readonly string[] = [];
+const NO_REASONS: ReadonlyMap<string, string> = new Map();
 /** A table of so few rows starts without filters. */
 const SHORT = 12;
 
@@ -65,7 +68,7 @@ export function DataTable(props: DataTableProps) {
   const mode = useNameMode();
   const choices = useColumnChoices(address, props.name);
   const { shown: chosen } = choices[0];
-  const reasons = useMemo(() => hiddenReasons(props.hiddenColumns ?? NO_COLUMNS, table), [props.hiddenColumns, table]);
+  const reasons = useMemo(() => (props.showsAll === true ? NO_REASONS : hiddenReasons(props.hiddenColumns ?? NO_COLUMNS, table)), [props.hiddenColumns, props.showsAll, table]);
   const hidden = useMemo(() => hiddenNow(table, reasons, chosen), [table, reasons, chosen]);
   const views = useMemo(() => columnViews(table, opens, mode, hidden), [table, opens, mode, hidden]);
   const mainKey = parseSort(table.sort)[0]?.key ?? null;

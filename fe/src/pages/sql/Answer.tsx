@@ -76,7 +76,7 @@ function shortenedText({ row_count: count }: Table): string {
 function AnswerRows({ table, fileName, notes }: { readonly table: Table; readonly fileName: string; readonly notes: readonly Note[] }) {
   // Another answer has other columns, and other choices of them.
   const columns = table.columns.map(({ key }) => key).join(" ");
-  return <DataTable key={columns} name={`sql.${columns}`} table={table} source={null} address={TABLE_ADDRESS} fileName={fileName} notes={notes} />;
+  return <DataTable key={columns} name={`sql.${columns}`} table={table} source={null} address={TABLE_ADDRESS} fileName={fileName} notes={notes} showsAll />;
 }
 
 function AnswerAsChart({ table, fileName }: { readonly table: Table; readonly fileName: string }) {

@@ -52,6 +52,11 @@ it("splits bars that have several rows by what distinguishes these", () => {
   });
 });
 
+it("splits by the column with the fewest values", () => {
+  const rows: Row[] = ["1", "2", "3"].flatMap((thread): Row[] => [["p", thread, "operator", 5], ["p", thread, "runtime", 3]]);
+  expect(defaultChart(table([column("process", "string"), column("thread", "string"), column("category", "string"), column("self_ns", "integer", "ns")], rows))?.by).toBe("category");
+});
+
 it("adds up rows of one name and says so; null alone stays null", () => {
   const { chart, remarks } = answerChart(KERNELS, { x: "name", y: "total_ns", by: null, kind: "bar" });
   expect(chart).toMatchObject({ kind: "bar", horizontal: true, categories: ["gemm", "copy", "none"], lines: [{ name: "total_ns", values: [400, 20, null] }], value: { unit: "ns" } });
@@ -59,10 +64,17 @@ it("adds up rows of one name and says so; null alone stays null", () => {
 });
 
 it("sorts a curve by its x, leaves out rows without one, and says so", () => {
-  const points = table([column("at_ns", "integer", "ns"), column("value", "number")], [[3, 30], [null, 7], [1, 10], [2, null]]);
-  const { chart, remarks } = answerChart(points, { x: "at_ns", y: "value", by: null, kind: "stair" });
+  const points = table([column("offset", "integer", "ns"), column("value", "number")], [[3, 30], [null, 7], [1, 10], [2, null]]);
+  const { chart, remarks } = answerChart(points, { x: "offset", y: "value", by: null, kind: "stair" });
   expect(isCurve(chart) && chart.lines).toEqual([{ name: "value", x: [1, 2, 3], y: [10, null, 30] }]);
-  expect(remarks).toEqual(["1 row has no at_ns and is not drawn."]);
+  expect(remarks).toEqual(["1 row has no offset and is not drawn."]);
+});
+
+it("counts moments from the first one, and says which that is", () => {
+  const points = table([column("at_ns", "integer", "ns"), column("value", "number")], [[4_369_110_000_000_003, 30], [4_369_110_000_000_001, 10]]);
+  const { chart, remarks } = answerChart(points, { x: "at_ns", y: "value", by: null, kind: "line" });
+  expect(isCurve(chart) && [chart.lines[0]?.x, chart.x.title]).toEqual([[0, 2], "at_ns since the first"]);
+  expect(remarks.map((remark) => remark.replaceAll("\u202f", " "))).toEqual(["The first at_ns is 4 369 110 000 000 001 ns."]);
 });
 
 it("draws no more bars and colours than can be read, and says so", () => {

@@ -64,7 +64,8 @@ export function defaultChart(table: Table): ChartChoice | null {
   const isCurve = moment !== undefined && table.rows.length >= MIN_CURVE;
   const x = (isCurve ? moment : (text ?? number)) ?? y;
   const kind = isNumber(x) && countOf(table, x.key) >= MIN_CURVE ? "line" : "bar";
-  const by = others.find((column) => column !== x && !isNumber(column) && isSplit(table, column, kind === "bar" ? x : null));
+  const splits = others.filter((column) => column !== x && !isNumber(column) && isSplit(table, column, kind === "bar" ? x : null));
+  const [by] = splits.toSorted((a, b) => countOf(table, a.key) - countOf(table, b.key));
   return { x: x.key, y: y.key, by: by?.key ?? null, kind: kind === "bar" && by !== undefined ? "stacked_bar" : kind };
 }
 
@@ -172,17 +173,20 @@ function curves(table: Table, choice: ChartChoice & { readonly kind: "line" | "s
   const { x, y, rows, lines, remarks } = partsOf(table, choice);
   const points = rows.filter((row): row is typeof row & { readonly x: number } => typeof row.x === "number").toSorted((a, b) => a.x - b.x);
   const omitted = rows.length - points.length;
+  // Moments count from somewhere long before: their differences would be lost in the labels.
+  const first = points[0]?.x ?? 0;
+  const origin = isMoment(x.key) ? first : 0;
   return {
     chart: {
       kind: choice.kind,
       lines: lines.map((name) => {
         const own = points.filter((point) => point.line === name);
-        return { name, x: own.map((point) => point.x), y: own.map((point) => point.y) };
+        return { name, x: own.map((point) => point.x - origin), y: own.map((point) => point.y) };
       }),
-      x: { title: x.title, unit: x.unit },
+      x: { title: origin === 0 ? x.title : `${x.title} since the first`, unit: x.unit },
       y: { title: y.title, unit: y.unit },
       marks: [],
     },
-    remarks: [...remarks, ...(omitted > 0 ? [`${omitted === 1 ? "1 row has" : `${formatNumber(omitted)} rows have`} no ${x.title} and ${omitted === 1 ? "is" : "are"} not drawn.`] : [])],
+    remarks: [...remarks, ...(origin === 0 ? [] : [`The first ${x.title} is ${exactValue(origin, x.unit)}.`]), ...(omitted > 0 ? [`${omitted === 1 ? "1 row has" : `${formatNumber(omitted)} rows have`} no ${x.title} and ${omitted === 1 ? "is" : "are"} not drawn.`] : [])],
   };
 }
