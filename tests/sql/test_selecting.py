@@ -34,7 +34,7 @@ def kernels_between(trace: OpenedTrace, first: str, last: str) -> tuple[int, flo
         & (start >= bounds[first]["start_ns"])
         & (start < bounds[last]["end_ns"])
     )
-    return kernels.height, kernels["dur_ns"].sum() / 1000
+    return kernels.height, float(kernels["dur_ns"].sum()) / 1000
 
 
 def texts(result: Result) -> str:
