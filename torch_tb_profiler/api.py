@@ -40,14 +40,12 @@ from torch_tb_profiler.requests.errors import (
     UnknownError,
 )
 from torch_tb_profiler.requests.python_values import (
-    SELECTION_KEYS,
     Steps,
     Time,
     names_from_values,
     option_texts,
     part_from_values,
-    steps_text,
-    time_ns,
+    selection_of,
 )
 from torch_tb_profiler.requests.questions import Subject, TableQuery, ViewRequest
 from torch_tb_profiler.sql.limits import SqlLimits
@@ -259,11 +257,13 @@ class OpenedTrace:
         """
         rows = TableQuery(table, sort, filter, offset, limit)
         texts = option_texts({"iterations_by": iterations_by, **parameters})
-        own = _subject(self, _selection(steps, start_us, end_us, group_by, texts), texts)
+        own = _subject(self, selection_of(steps, start_us, end_us, group_by, texts), texts)
         if baseline is None:
             return self._answer(name, own, rows)
         of_baseline = texts | {"iterations_by": baseline_iterations_by or iterations_by}
-        part = _selection(baseline_steps, baseline_start_us, baseline_end_us, group_by, of_baseline)
+        part = selection_of(
+            baseline_steps, baseline_start_us, baseline_end_us, group_by, of_baseline
+        )
         spec = view_spec(name)
         if spec.scope != "pair":
             raise RequestError("bad_parameter", f"View {spec.name} knows no baseline.")
@@ -297,7 +297,7 @@ class OpenedTrace:
             RequestError: as in :meth:`view`.
         """
         texts = option_texts(parameters)
-        about = _subject(self, _selection(steps, start_us, end_us, None, texts), texts)
+        about = _subject(self, selection_of(steps, start_us, end_us, None, texts), texts)
         names = (views,) if isinstance(views, str) else tuple(views)
         shown = (tables,) if isinstance(tables, str) else tuple(tables)
         return HtmlReport(
@@ -348,7 +348,7 @@ class OpenedTrace:
         if all_workers:
             files = list(self._catalog.workers(self.run, self.span).values())
         texts = option_texts(parameters, "sql")
-        part = _subject(self, _selection(steps, start_us, end_us, group_by, texts), texts)
+        part = _subject(self, selection_of(steps, start_us, end_us, group_by, texts), texts)
         subject = replace(part, worker=None) if all_workers else part
         return Result(
             self._when_ready(
@@ -394,15 +394,3 @@ def _subject(trace: OpenedTrace, selection: Selection, texts: Mapping[str, str |
     given = {key: texts.get(key) for key in all_parameters()}
     parameters = {key: text for key, text in given.items() if text is not None}
     return Subject(trace.run, trace.worker, trace.span, selection, parameters)
-
-
-def _selection(
-    steps: Steps | None,
-    start_us: Time | None,
-    end_us: Time | None,
-    group_by: str | None,
-    texts: Mapping[str, str | None],
-) -> Selection:
-    times = time_ns("start_us", start_us), time_ns("end_us", end_us)
-    chosen: dict[str, Any] = {key: texts.get(key) for key in SELECTION_KEYS}
-    return Selection(steps_text(steps), *times, group_by, **chosen)

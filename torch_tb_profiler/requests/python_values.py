@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
+from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.importers.parts import RecordingPart
 from torch_tb_profiler.importers.requested_arguments import checked_names
 from torch_tb_profiler.requests.errors import RequestError
@@ -100,3 +101,20 @@ def option_texts(
         if key not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument {key!r}")
     return {key: None if value is None else str(value) for key, value in options.items()}
+
+
+def selection_of(
+    steps: Steps | None,
+    start_us: Time | None,
+    end_us: Time | None,
+    group_by: str | None,
+    texts: Mapping[str, str | None],
+) -> Selection:
+    """The selected part, of values that a program gives and :func:`option_texts`.
+
+    Raises:
+        RequestError: an empty range of steps, or a time that is none.
+    """
+    times = time_ns("start_us", start_us), time_ns("end_us", end_us)
+    chosen: dict[str, Any] = {key: texts.get(key) for key in SELECTION_KEYS}
+    return Selection(steps_text(steps), *times, group_by, **chosen)
