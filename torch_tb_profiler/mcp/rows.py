@@ -10,6 +10,7 @@ from msgspec import Struct
 from torch_tb_profiler.mcp.answer_text import MAX_NAME, AnswerText, quoted
 from torch_tb_profiler.mcp.context import ToolContext
 from torch_tb_profiler.mcp.table_files import write_table
+from torch_tb_profiler.reports.text import ELLIPSIS
 from torch_tb_profiler.requests.errors import unknown
 from torch_tb_profiler.views.schema import Column, Fact, Scalar, Table
 
@@ -17,8 +18,9 @@ NULL = "null"
 _ONE_ROW_NAME = 2_000
 """Characters of a cell where a row has few of them."""
 _FEW_COLUMNS = 2
-_TIME_DECIMALS = 3
+_DECIMALS = 3
 """Of µs: a nanosecond."""
+_LARGE = 1000
 _SIGNIFICANT = 6
 _PLAIN_UNITS = (None, "count", "ratio")
 _MAX_REASON = 300
@@ -66,6 +68,8 @@ def add_table(answer: AnswerText, context: ToolContext, page: TablePage) -> None
     nulls = _null_lines(table, columns) + _sums(table, columns, total) + unused
     range_text = f"Rows {first} to {page.offset + len(lines)} of {total:,}, tab-separated:"
     count = answer.add_lines([title, range_text, header], lines, nulls)
+    if limit == MAX_NAME and any(ELLIPSIS in cell for row in cells for cell in row):
+        nulls.append(f"Texts with {ELLIPSIS} are shortened: ask for that column alone.")
     for line in nulls:
         answer.add(line, "reasons of nulls and empty columns; ask for fewer columns")
     end = page.offset + count
@@ -103,13 +107,12 @@ def cell_text(value: Scalar, column: Column | Fact, limit: int = MAX_NAME) -> st
 
 
 def number_text(value: int | float, unit: str | None) -> str:
-    """A number: whole ones as they are, times to the nanosecond, others with six digits."""
+    """A number: whole ones as they are, times and large ones with three decimals, others with six
+    digits."""
     if isinstance(value, int):
         return str(value)
-    if unit == "us":
-        text = f"{value:.{_TIME_DECIMALS}f}"
-    elif abs(value) >= 10**_SIGNIFICANT:
-        text = f"{value:.1f}"
+    if unit == "us" or abs(value) >= _LARGE:
+        text = f"{value:.{_DECIMALS}f}"
     else:
         return f"{value:.{_SIGNIFICANT}g}"
     return text.rstrip("0").rstrip(".")

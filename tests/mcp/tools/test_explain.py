@@ -62,3 +62,14 @@ def test_nothing_of_that_name(ask: Ask) -> None:
     assert "kernels.total_us" in str(caught.value.problem.hint)
     with pytest.raises(LoadingError):
         ask("explain", name="")
+
+
+def test_a_term_with_a_recording_says_why_its_columns_are_null(ask: Ask) -> None:
+    text = ask("explain", name="SM efficiency", trace="cpu_resnet_full")
+    assert "In this recording overview.gpus.est_sm_efficiency_pct has no rows" in text
+
+
+def test_where_it_is_documented(ask: Ask) -> None:
+    text = ask("explain", name="kernels.total_us")
+    assert "docs/columns.md#kernels.kernels.total_us" in text
+    assert "docs/advice.md#launch_bound" in ask("explain", name="launch_bound")

@@ -58,3 +58,8 @@ def test_refusals(ask: Ask) -> None:
     assert "Paddle" in str(caught.value.problem.hint)
     with pytest.raises(LoadingError):
         ask("how_to_record", question="xyzzy")
+
+
+@pytest.mark.parametrize("name", ["nsys", "Nsight", "nsight systems"])
+def test_a_recorder_by_its_command_or_a_part_of_its_name(ask: Ask, name: str) -> None:
+    assert "nsys profile" in ask("how_to_record", framework=name, question="memory")

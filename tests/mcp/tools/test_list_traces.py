@@ -50,3 +50,11 @@ def test_steps_and_state_are_those_of_what_was_read(tmp_path: Path, write_trace:
         rows = {row["trace"]: row for row in rows_of(ask("list_traces"), "trace")}
         assert rows["good"]["steps"] == "1"
         assert rows["good"]["state"] == "ready"
+
+
+def test_the_filter_looks_in_the_whole_name_and_the_file(ask: Ask) -> None:
+    """The file of the first span of the ResNet has 1623143089861 in its name."""
+    names = [row["trace"] for row in rows_of(ask("list_traces", filter="nw2/nw2"), "trace")]
+    assert names == ["cpu_slowloader_nw2"]
+    names = [row["trace"] for row in rows_of(ask("list_traces", filter="1623143089861"), "trace")]
+    assert names == ["kineto_resnet50_nw0/worker0/1"]

@@ -18,7 +18,7 @@ def test_an_answer_is_that_of_the_events(ask: Ask, samples: Path) -> None:
     text = ask("sql", trace=H100,
                query="select count(*) n, max(dur_ns) longest_ns from raw.device_work"
                " where category = 'kernel'")  # fmt: skip
-    assert text.startswith("1 rows from 1 recording (h100_bert_small).")
+    assert text.startswith("1 row from 1 recording (h100_bert_small).")
     (row,) = rows_of(text, "n")
     assert int(row["n"]) == len(kernels)
     longest_ns = round(max(each["dur"] for each in kernels) * 1000)

@@ -104,3 +104,25 @@ def test_refusals(ask: Ask, arguments: dict[str, str], code: str | None, hint: s
         assert caught.value.problem.code == code
     if hint is not None:
         assert hint in str(caught.value.problem.hint)
+
+
+def test_a_sort_by_what_is_null_is_said(ask: Ask) -> None:
+    text = ask("table", trace=H100, view="kernels", sort="-registers_per_thread")
+    assert "Not sorted by registers_per_thread, which is null in these rows: " in text
+    assert "group_by may help: name, name+operator+launch." in text
+
+
+def test_all_figures_are_listed_without_a_limit(ask: Ask) -> None:
+    text = ask("table", trace="dlrm_8_ranks", view="overview", table="facts", max_chars=20_000)
+    rows = rows_of(text, "key")
+    assert f"of {len(rows)}, tab-separated" in text
+    assert [row["value"] for row in rows if row["key"] == "world_size"] == ["8"]
+
+
+def test_shortened_names_say_how_to_get_them_whole(ask: Ask, samples: Path) -> None:
+    longest = max(kernels(samples), key=len)
+    whole = {"trace": H100, "view": "kernels", "limit": 50}
+    assert "are shortened: ask for that column alone" in ask(
+        "table", columns="name,calls,total_us", **whole
+    )
+    assert longest in ask("table", columns="name", max_chars=20_000, **whole)

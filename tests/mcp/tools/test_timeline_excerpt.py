@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.mcp_answers import Ask, events_of
+from tests.helpers.mcp_answers import Ask, events_of, rows_of
 from torch_tb_profiler.requests.errors import LoadingError
 
 H100 = "h100_bert_small"
@@ -74,7 +74,9 @@ def test_tracks_by_name(ask: Ask) -> None:
     "arguments",
     [
         {"start_us": "5", "end_us": "4"},
-        {"start_us": "0", "end_us": "1"},
+        {"start_us": "1", "end_us": "1"},
+        {"start_us": "+9000000", "end_us": "+9000001"},
+        {"start_us": "9000000", "end_us": "9000001"},
         {"start_us": "x"},
         {"step": "999"},
         {"step": "5", "start_us": "1419247332500"},
@@ -83,3 +85,20 @@ def test_tracks_by_name(ask: Ask) -> None:
 def test_refusals(ask: Ask, arguments: dict[str, str]) -> None:
     with pytest.raises(LoadingError):
         ask("timeline_excerpt", trace=H100, **arguments)
+
+
+def test_times_since_the_start_of_the_recording_are_those_of_tables(
+    ask: Ask, samples: Path
+) -> None:
+    events = [each for each in events_of(samples / H100) if "dur" in each and "ts" in each]
+    first = min(each["ts"] for each in events)
+    (gap,) = rows_of(ask("table", trace=H100, view="idle", table="gaps", sort="-duration_us",
+                         filter="before!=-", columns="start_us,duration_us,after", limit=1),
+                     "start_us")  # fmt: skip
+    start, length = float(gap["start_us"]), float(gap["duration_us"])
+    absolute = ask("timeline_excerpt", trace=H100, start_us=f"{first + start:.3f}",
+                   end_us=f"{first + start + length:.3f}")  # fmt: skip
+    times = {"start_us": f"{start:.3f}", "end_us": f"{start + length:.3f}"}
+    assert ask("timeline_excerpt", trace=H100, **times) == absolute
+    marked = {key: f"+{text}" for key, text in times.items()}
+    assert ask("timeline_excerpt", trace=H100, **marked) == absolute

@@ -27,6 +27,9 @@ _WORK = (
     Category.DATALOADER,
     Category.RUNTIME,
 )
+LEAST_PCT = 0.5
+"""Share of a stretch from which a second name is shown."""
+
 LEAST_OF_GAP = 0.5
 """Share of a stretch from which a device API call inside operators is named too."""
 
@@ -153,10 +156,9 @@ def _longest(
     longest = np.argsort(-sums, kind="stable")[:count]
     if sums[longest[0]] < least * (end_ns - start_ns):
         return None
-    return ", ".join(
-        f"{trace.text(int(names[row]))} {100 * sums[row] / (end_ns - start_ns):.0f} %"
-        for row in longest.tolist()
-    )
+    shares_pct = 100 * sums / (end_ns - start_ns)
+    shown = [row for row in longest.tolist() if row == longest[0] or shares_pct[row] >= LEAST_PCT]
+    return ", ".join(f"{trace.text(int(names[row]))} {shares_pct[row]:.0f} %" for row in shown)
 
 
 def _frame_around(trace: Trace, track: int, moment_ns: int) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch_tb_profiler.knowledge.advice import AdviceEntry, entries
+from torch_tb_profiler.knowledge.documentation import column_address, finding_address
 from torch_tb_profiler.knowledge.glossary import GlossaryTerm, glossary
 from torch_tb_profiler.knowledge.idle import IdleCauseText, idle_file
 from torch_tb_profiler.knowledge.recorders import recorders
@@ -54,6 +55,7 @@ def explain(context: ToolContext, arguments: dict[str, Any]) -> str:
         others = ", ".join(f"{view}.{table.name}" for view, table, _ in columns[MAX_COLUMNS:])
         blocks.append(f"{len(columns) - MAX_COLUMNS} more tables have the column: {others}.")
     if arguments["trace"]:
+        columns = columns or _columns_titled(name)[:MAX_COLUMNS]
         blocks += _in_trace(context, arguments["trace"], name, columns)
     blocks = blocks or list(_mentioning(name))
     if not blocks:
@@ -105,12 +107,13 @@ def _table_text(view: str, table: TableSpec) -> str:
 def _column_text(view: str, table: TableSpec, column: Column) -> str:
     unit = f", {column.unit}" if column.unit else ""
     estimate = " An estimate." if column.estimated else ""
+    address = "" if view == RAW else f" ({column_address(view, table.name, column.key)})"
     reason = ""
     if isinstance(column.null_reason, str):
         reason = f" Null: {column.null_reason}"
     return (
         f"Column {view}.{table.name}.{column.key} ({column.title}; {column.type}{unit}): "
-        f"{column.help}{estimate}{reason}"
+        f"{column.help}{estimate}{reason}{address}"
     )
 
 
@@ -118,6 +121,8 @@ def _finding_text(entry: AdviceEntry) -> str:
     kind = "published" if entry.published else "a rule of thumb"
     needs = f" Needs: {', '.join(entry.needs)}." if entry.needs else ""
     links = [*entry.links, *entry.recording_links]
+    described = finding_address(entry.code)
+    links += [described] if described is not None else []
     see = f" See {', '.join(links)}." if links else ""
     return (
         f"Finding {entry.code} ({entry.title}): threshold {entry.threshold:g} {entry.unit}, "
@@ -142,6 +147,17 @@ def _columns_named(name: str) -> list[_ColumnOf]:
         if wanted:
             matches += [(view, table, column) for column in table.columns if column.key == key]
     return matches
+
+
+def _columns_titled(name: str) -> list[_ColumnOf]:
+    """Columns of views whose titles contain a term."""
+    low = name.lower()
+    return [
+        (view, table, column)
+        for view, table in _tables()
+        for column in table.columns
+        if view != RAW and low in column.title.lower()
+    ]
 
 
 def _tables() -> Iterator[tuple[str, TableSpec]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torch_tb_profiler.knowledge.questions import Question, question_file
-from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER, Recorder, recorders
+from torch_tb_profiler.knowledge.recorders import TORCH_PROFILER, Recipe, Recorder, recorders
 from torch_tb_profiler.knowledge.recording_code import options_for, recording_code
 from torch_tb_profiler.loading.queries.coverage import recording_coverage
 from torch_tb_profiler.mcp.answer_text import AnswerText, quoted
@@ -156,11 +156,22 @@ def _recorder(framework: str) -> Recorder:
     named = [each for name, each in recorders().items() if name.lower() == low]
     of_framework = [each for each in recorders().values() if (each.framework or "").lower() == low]
     with_recipe = [each for each in of_framework if each.recipe is not None]
-    for chosen in (named, with_recipe, of_framework):
+    similar = [
+        each
+        for name, each in recorders().items()
+        if each.recipe is not None and (low in name.lower() or low in _commands(each.recipe))
+    ]
+    for chosen in (named, with_recipe, of_framework, similar):
         if chosen:
             return chosen[0]
     frameworks = [each.framework for each in recorders().values() if each.framework]
     raise unknown("framework", framework, [*dict.fromkeys(frameworks), *recorders()])
+
+
+def _commands(recipe: Recipe) -> set[str]:
+    """The commands that a recipe calls: ``nsys``."""
+    lines = recipe.code.splitlines() if recipe.language == "shell" else []
+    return {line.split()[0].lower() for line in lines if line.strip()}
 
 
 def _purpose(question: str, questions: Sequence[Question]) -> str:

@@ -10,7 +10,7 @@ from torch_tb_profiler.mcp.calls import call_text
 from torch_tb_profiler.mcp.context import ToolContext
 from torch_tb_profiler.mcp.tool import MAX_CHARS, OFFSET, McpTool
 from torch_tb_profiler.mcp.tool_arguments import ToolArgument
-from torch_tb_profiler.mcp.trace_names import all_files, shortest_names
+from torch_tb_profiler.mcp.trace_names import all_files, shortest_names, whole_name
 from torch_tb_profiler.storage.discovery import SpanFile
 
 MAX_SKIPPED = 5
@@ -22,7 +22,7 @@ def list_traces(context: ToolContext, arguments: dict[str, Any]) -> str:
     files = all_files(context)
     named = list(zip(shortest_names(files), files, strict=True))
     wanted = arguments["filter"].lower()
-    chosen = [(name, file) for name, file in named if wanted in name.lower()]
+    chosen = [(name, file) for name, file in named if wanted in _searched(file)]
     answer = AnswerText(arguments["max_chars"])
     answer.add(_sentence(files, len(chosen), wanted))
     offset = arguments["offset"]
@@ -39,6 +39,11 @@ def list_traces(context: ToolContext, arguments: dict[str, Any]) -> str:
     for line in notes:
         answer.add(line, "notes about skipped files")
     return answer.text()
+
+
+def _searched(file: SpanFile) -> str:
+    """What a filter looks in: the whole name and that of the file."""
+    return f"{whole_name(file)} {file.location.url.rpartition('/')[2]}".lower()
 
 
 def _sentence(files: list[SpanFile], count: int, wanted: str) -> str:
@@ -64,7 +69,12 @@ def _notes(context: ToolContext) -> list[str]:
     notes = [quoted(note, 400) for note in contents.notes[:MAX_SKIPPED]]
     counts = sum(contents.skipped_counts.values())
     if counts > len(notes):
-        notes.append(f"{counts} files are no recordings or were skipped.")
+        reasons = [
+            f"{quoted(reason, 120)} ({count})"
+            for reason, count in sorted(contents.skipped_counts.items(), key=lambda it: -it[1])
+        ]
+        listed = "; ".join(reasons[:MAX_SKIPPED])
+        notes.append(f"{counts} files are no recordings or were skipped: {listed}.")
     notes += [
         f"{quoted(outage.root.shown_url)} does not respond: {quoted(outage.problem.message, 400)}"
         for outage in context.catalog.outages
@@ -79,7 +89,7 @@ TOOL = McpTool(
     "its format, size, steps (where it was read already) and why files were skipped. Call it "
     "first. Then call verdict.",
     (
-        ToolArgument("filter", "Only recordings whose name contains this text."),
+        ToolArgument("filter", "Only recordings whose name or file name contains this text."),
         OFFSET,
         MAX_CHARS,
     ),

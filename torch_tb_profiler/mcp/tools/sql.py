@@ -20,6 +20,7 @@ from torch_tb_profiler.sql.listing import tables_answer
 from torch_tb_profiler.sql.query import prepare_query
 from torch_tb_profiler.sql.statement import OTHER_TABLES
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.answering import counted
 
 MAX_ROWS = 10_000
 _HINTS = {
@@ -28,6 +29,7 @@ _HINTS = {
     ", or raise --time-limit": ", or give trace",
 }
 """Options of the command line in hints → what to do here."""
+MAX_NOTES = 2
 EXAMPLES = "examples"
 TABLES = "tables"
 
@@ -53,9 +55,12 @@ def _answered(context: ToolContext, arguments: dict[str, Any], answer: AnswerTex
         lambda wait_s: query.result(context.catalog, files, subject, wait_s=wait_s)
     )
     table = result.view.tables[ANSWER]
-    answer.add(f"{table.frame.height} rows from {_source(files)}.")
-    for line in quality_lines(result.view.notes):
+    answer.add(f"{counted(table.frame.height, 'row')} from {_source(files)}.")
+    lines = quality_lines(result.view.notes)
+    for line in lines[:MAX_NOTES]:
         answer.add(line, "notes about recordings without data")
+    if len(lines) > MAX_NOTES:
+        answer.add(f"- and {len(lines) - MAX_NOTES} more notes like these; give trace.")
     add_table(answer, context, TablePage("answer", table))
     return answer.text()
 
@@ -73,7 +78,7 @@ def _source(files: list[SpanFile]) -> str:
     if len(files) == 1:
         return f"1 recording ({quoted(files[0].run or '.')})"
     runs = len({file.run for file in files})
-    return f"{len(files)} recordings of {runs} runs (columns run, worker, span)"
+    return f"{len(files)} recordings of {counted(runs, 'run')} (columns run, worker, span)"
 
 
 def _subject(files: list[SpanFile]) -> Subject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from torch_tb_profiler.mcp.answer_text import AnswerText, quoted
 from torch_tb_profiler.mcp.calls import call_text, page_address
 from torch_tb_profiler.mcp.context import ToolContext
 from torch_tb_profiler.mcp.findings import quality_lines
-from torch_tb_profiler.mcp.rows import TablePage, add_table, fact_line
+from torch_tb_profiler.mcp.rows import TablePage, add_table, fact_line, number_text
 from torch_tb_profiler.mcp.tool import (
     COLUMNS,
     FILTER,
@@ -40,6 +40,10 @@ from torch_tb_profiler.views.registry import all_parameters
 from torch_tb_profiler.views.schema import Column, Fact, Note, Table, TableSpec
 from torch_tb_profiler.views.spec import ViewSpec
 
+DEFAULT_LIMIT = 20
+MAX_FACTS = 1_000
+SINCE_START = "start of the recording"
+"""What the help of a time says that does not count in trace time."""
 MAX_LEADING = 12
 """Figures that stand above the rows of the first table of a view."""
 
@@ -150,12 +154,16 @@ def _add_rows(
     if chosen not in view.tables:
         raise unknown("table", chosen, view.tables)
     offset, limit = arguments["offset"], arguments["limit"]
+    if chosen == FACTS.name and limit == DEFAULT_LIMIT:
+        limit = MAX_FACTS
     rows = TableQuery(chosen, arguments["sort"] or None, arguments["filter"] or None, offset, limit)
     every = TableQuery(chosen, rows.sort, rows.filter, 0, 10**9)
     try:
         shown = with_rows(view, rows).tables[chosen]
     except ValueError as error:
         raise RequestError("bad_argument", str(error)) from error
+    for line in _useless_sorts(shown, arguments["sort"], result.spec):
+        answer.add(line)
     page = TablePage(
         f"{result.spec.name}.{chosen}",
         shown,
@@ -164,6 +172,23 @@ def _add_rows(
         lambda: with_rows(view, every).tables[chosen],
     )
     add_table(answer, context, page)
+    start = next((each for each in shown.spec.columns if each.key == "start_us"), None)
+    if start is not None and SINCE_START in start.help and shown.frame.height:
+        first = shown.frame["start_us"][0]
+        if first is not None:
+            answer.add(
+                f"start_us counts from the start of the recording: timeline_excerpt takes it as "
+                f'start_us="+{number_text(first, "us")}".'
+            )
+
+
+def _useless_sorts(shown: Table, sort: str, spec: ViewSpec) -> Iterator[str]:
+    """Sentences about columns that are sorted by and have no values."""
+    for key in (each.strip().lstrip("-") for each in sort.split(",")):
+        if key in shown.frame.columns and shown.frame[key].null_count() == shown.frame.height > 0:
+            reason = shown.null_reasons.get(key, "it does not apply to these rows.")
+            groups = f" group_by may help: {', '.join(spec.group_bys)}." if spec.group_bys else ""
+            yield f"Not sorted by {key}, which is null in these rows: {quoted(reason, 300)}{groups}"
 
 
 def _add_others(answer: AnswerText, result: ViewResult) -> None:
@@ -257,7 +282,7 @@ TOOL = McpTool(
         COLUMNS,
         FILTER,
         SORT,
-        limit_argument(20),
+        limit_argument(DEFAULT_LIMIT),
         OFFSET,
         ToolArgument(
             "group_by",

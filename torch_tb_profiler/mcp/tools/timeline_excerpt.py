@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_tb_profiler.analysis.selection import Selection
 from torch_tb_profiler.analysis.steps.masks import selected_steps
@@ -35,6 +36,8 @@ LEAST_SLICES = 5
 MAX_TRACKS = 40
 MAX_GAPS = 8
 GAP_NAMES = 3
+RELATIVE = "+"
+"""How a time since the start of the recording begins."""
 
 
 class _Range(Struct, frozen=True):
@@ -49,11 +52,14 @@ def timeline_excerpt(context: ToolContext, arguments: dict[str, Any]) -> str:
     """Devices, idle gaps with causes, then each track with its largest slices."""
     file = file_named(context, arguments["trace"])
     given = {"run": file.run, "worker": file.worker, "span": file.span}
-    given |= {key: arguments[key] for key in ("start_us", "end_us") if arguments[key]}
+    times = {key: arguments[key].strip() for key in ("start_us", "end_us") if arguments[key]}
+    is_relative = any(text.startswith(RELATIVE) for text in times.values())
+    given |= {key: text.removeprefix(RELATIVE) for key, text in times.items()}
     subject = parameters.subject(given)
     trace = context.when_ready(lambda wait_s: timed_trace(context.catalog, subject, wait_s))[1]
     try:
-        chosen = _range(trace, subject.selection, arguments["step"])
+        selection = _in_trace_time(trace, subject.selection, is_relative=is_relative)
+        chosen = _range(trace, selection, arguments["step"])
         shown = timeline(trace)
         start_ns, end_ns = chosen.start_ns - shown.origin_ns, chosen.end_ns - shown.origin_ns
         numbers = _chosen_tracks(shown, arguments["tracks"])
@@ -81,6 +87,22 @@ def _us(time_ns: int) -> str:
     return f"{Decimal(time_ns) / NS_PER_US:f}"
 
 
+def _in_trace_time(trace: Trace, selection: Selection, *, is_relative: bool) -> Selection:
+    """The range in trace time; one outside the recording, as tables have it since its start."""
+    first, last = trace.meta.start_ns, trace.meta.end_ns
+    start, end = selection.start_ns, selection.end_ns
+    outside = (end is not None and end <= first) or (start is not None and start > last)
+    if not (is_relative or outside):
+        return selection
+    moved = replace(
+        selection,
+        start_ns=None if start is None else start + first,
+        end_ns=None if end is None else end + first,
+    )
+    is_inside = (moved.start_ns or first) <= last and (moved.end_ns or last + 1) > first
+    return moved if is_relative or is_inside else selection
+
+
 def _range(trace: Trace, selection: Selection, step: str) -> _Range:
     """The range that was asked for; without one the step of median length, else everything.
 
@@ -94,7 +116,10 @@ def _range(trace: Trace, selection: Selection, step: str) -> _Range:
         start = first if selection.start_ns is None else selection.start_ns
         end = last + 1 if selection.end_ns is None else selection.end_ns
         if end <= max(start, first) or start > last:
-            text = f"The recording lasts from start_us={_us(first)} to end_us={_us(last)}."
+            text = (
+                f"The recording lasts from start_us={_us(first)} to end_us={_us(last)} in trace "
+                f"time, and from +0 to +{_us(last - first)} since its start."
+            )
             raise RequestError("bad_argument", "The range holds nothing of the recording.", text)
         return _Range(start, end, "a range")
     with as_bad_parameters():
@@ -262,11 +287,14 @@ TOOL = McpTool(
     "Describes a range of the timeline: busy, computation, communication and idle time of each "
     "device, the longest idle gaps with their causes and what the host did meanwhile, and of each "
     "thread and stream the busy time and its largest slices in order. Give step, or start_us and "
-    "end_us (trace time, as columns start_us of tables have it); without them the step of median "
-    "length. Python frames only with tracks=frames.",
+    "end_us; without them the step of median length. Python frames only with tracks=frames.",
     (
         TRACE,
-        ToolArgument("start_us", "Start of the range in µs of trace time, as in tables."),
+        ToolArgument(
+            "start_us",
+            "Start of the range in µs: +84.8 since the start of the recording, as start_us of "
+            "tables, or in trace time, as in the calls of findings.",
+        ),
         ToolArgument("end_us", "Its end, not included."),
         ToolArgument("step", "Instead of a range a step, as 5, or some: 5:8."),
         ToolArgument(

@@ -26,6 +26,7 @@ from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
+from torch_tb_profiler.views.answering import counted
 from torch_tb_profiler.views.checks import CHECKED, INCONCLUSIVE, ISSUE, PASSED
 from torch_tb_profiler.views.registry import DEFAULT_VIEW
 from torch_tb_profiler.views.schema import Note, View
@@ -137,7 +138,10 @@ def _about(
     file: SpanFile, trace: Trace, result: ViewResult, steps: str, count: int
 ) -> Iterator[str]:
     kind = label_of(trace.meta.format)
-    text = f"Recording: {whole_name(file)} ({kind}, {trace.steps.height} steps"
+    job = trace.meta.info.job
+    ranks = f", rank {job.rank} of a job of {job.world_size}" if job and job.world_size else ""
+    steps_text = counted(trace.steps.height, "step")
+    text = f"Recording: {whole_name(file)} ({kind}, {steps_text}{ranks}"
     yield f"{text}, selected: {quoted(steps)})." if steps else f"{text})."
     if count > 1:
         yield f"The name has {count} recordings; this is the first (list_traces names them)."
