@@ -44,7 +44,7 @@ RECORDINGS = RawTable(
             label("format", "Format", "What recorded it, as the reader is called."),
             time("start_ns", "Start", "First start of a slice."),
             time("end_ns", "End", "Last end of a slice."),
-            integer("base_ns", "Base", "Nanoseconds since 1970 at time 0; null if unknown."),
+            time("base_ns", "Base", "Time 0, since 1970; null if unknown."),
         ),
     ),
     _recording,
