@@ -64,7 +64,7 @@ def test_paths(path: str, rest: str) -> None:
 def test_every_kind_has_a_title() -> None:
     kinds = {rule.kind for rule in FILE.fields} | {rule.kind for rule in FILE.learn}
     kinds |= {rule.kind for rule in FILE.texts}
-    assert kinds | {scrubbing.NAME, scrubbing.SHAPE} == FILE.kinds.keys()
+    assert kinds | {scrubbing.NAME, scrubbing.SHAPE, scrubbing.BYTES} == FILE.kinds.keys()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.traces import kernel, op, step, trace
 from torch_tb_profiler import scrub
 from torch_tb_profiler.loading.opening.open_file import open_trace_file
+from torch_tb_profiler.scrubbing import file_writers
 from torch_tb_profiler.scrubbing.same_numbers import first_difference
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
@@ -45,7 +46,10 @@ def test_a_run_of_ranks(samples: Path, tmp_path: Path) -> None:
     assert first_difference(_opened(originals), _opened(copies)) is None
 
 
-def test_another_format_becomes_chrome_json_with_the_same_figures(tmp_path: Path) -> None:
+def test_another_format_becomes_chrome_json_with_the_same_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_writers, "message_rules", lambda _: None)
     source = DATA / "pftrace" / "cpu.pftrace.gz"
     result = scrub(source, tmp_path / "copy.pt.trace.json.gz")
     assert result.files[0].notes == ("written as Chrome JSON, with the same figures",)
@@ -53,7 +57,10 @@ def test_another_format_becomes_chrome_json_with_the_same_figures(tmp_path: Path
     assert first_difference(_opened([source]), copies) is None
 
 
-def test_a_format_that_would_lose_figures_is_refused(tmp_path: Path) -> None:
+def test_a_format_that_would_lose_figures_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_writers, "message_rules", lambda _: None)
     folder = tmp_path / "in"
     folder.mkdir()
     for name in ("device.paddle_trace.pb.gz", "nested.paddle_trace.json.gz"):

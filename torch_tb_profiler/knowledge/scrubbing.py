@@ -11,12 +11,13 @@ import msgspec
 
 from torch_tb_profiler.knowledge.arguments import is_secret_name
 from torch_tb_profiler.knowledge.files import load
+from torch_tb_profiler.knowledge.private_messages import MessageRules
 from torch_tb_profiler.once import once
 
 FieldAction = Literal["replace", "remove", "environment"]
 
 PATH, PROCESS, SECRET, RUN, HOST, USER = "path", "process", "secret", "run", "host", "user"
-NAME, SHAPE, ENVIRONMENT = "name", "shape", "environment"
+NAME, SHAPE, ENVIRONMENT, BYTES = "name", "shape", "environment", "bytes"
 
 _SEPARATORS = re.compile(r"[\s_.-]+")
 _GROUP = "secret"
@@ -125,6 +126,68 @@ class RemainingKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     times: tuple[str, ...]
 
 
+class ColumnKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Columns whose name says what they hold only together with their table's.
+
+    Attributes:
+        tables: Regular expression of whole names of tables.
+        keys: Column → the key under which its texts go.
+    """
+
+    tables: str
+    keys: dict[str, str]
+
+
+class NamedValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """Tables whose rows are a name and its value.
+
+    Attributes:
+        tables: Regular expression of whole names of tables.
+        name: The column of names.
+        value: The column of values.
+    """
+
+    tables: str
+    name: str
+    value: str
+
+
+class StringReference(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """A column that refers to texts in another table.
+
+    Attributes:
+        table: The table.
+        column: The column, which holds ids.
+        strings: The table of texts, with the id in its first column.
+        key: The key under which these texts go.
+        is_plain: Whether they are no names of the program.
+    """
+
+    table: str
+    column: str
+    strings: str
+    key: str
+    is_plain: bool = False
+
+
+class TableRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """What texts of databases and other tables are.
+
+    Attributes:
+        columns: Columns with a key of their own.
+        values: Tables of names and values.
+        names: Key → regular expression of the names whose value goes under it.
+        strings: References to texts.
+        plain: Regular expression of names of tables whose texts are no names of the program.
+    """
+
+    columns: tuple[ColumnKeys, ...]
+    values: tuple[NamedValues, ...]
+    names: dict[str, str]
+    strings: tuple[StringReference, ...]
+    plain: str
+
+
 class ScrubbingFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The schema of ``scrubbing.toml``; its comments explain each table."""
 
@@ -138,12 +201,21 @@ class ScrubbingFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     names: NameForms
     left: RemainingKeys
     library: NameForms
+    tables: TableRules
+    members: NameForms
+    messages: tuple[MessageRules, ...]
 
 
 @once
 def scrubbing_file() -> ScrubbingFile:
     """The entries of the file."""
     return load("scrubbing.toml", ScrubbingFile)
+
+
+def message_rules(format_name: str) -> MessageRules | None:
+    """The messages of a format; None if it has none."""
+    rules = scrubbing_file().messages
+    return next((each for each in rules if each.format == format_name), None)
 
 
 def kind_title(kind: str) -> str:

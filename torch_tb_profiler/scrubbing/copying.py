@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.registry import label_of
 from torch_tb_profiler.requests.errors import LoadingError, OpenError
+from torch_tb_profiler.scrubbing.cell_values import CellScrubber
 from torch_tb_profiler.scrubbing.converted_copy import (
     ENDING,
     exported,
@@ -22,14 +23,15 @@ from torch_tb_profiler.scrubbing.converted_copy import (
     opened_trace,
 )
 from torch_tb_profiler.scrubbing.file_names import FileNames
-from torch_tb_profiler.scrubbing.file_writers import FileWriters
+from torch_tb_profiler.scrubbing.file_writers import FileWriters, is_rewritten, texts_of
 from torch_tb_profiler.scrubbing.json_values import JsonScrubber
 from torch_tb_profiler.scrubbing.learning import LearnedNames
 from torch_tb_profiler.scrubbing.original import OriginalFile
-from torch_tb_profiler.scrubbing.originals import Originals, list_originals
+from torch_tb_profiler.scrubbing.originals import JointRecording, Originals, list_originals
 from torch_tb_profiler.scrubbing.remaining import RemainingCollector
 from torch_tb_profiler.scrubbing.replacements import Replacements
 from torch_tb_profiler.scrubbing.result import CopiedFile, OmittedFile, ScrubResult
+from torch_tb_profiler.scrubbing.same_numbers import first_difference
 from torch_tb_profiler.scrubbing.targets import check_target, single_target
 from torch_tb_profiler.scrubbing.texts import TextScrubber
 from torch_tb_profiler.storage.decompress import UnpackLimitError, decompressed
@@ -38,6 +40,7 @@ from torch_tb_profiler.storage.errors import StorageError
 from torch_tb_profiler.storage.locations import Location, open_location, read_chunks
 from torch_tb_profiler.trace.quality import QualityReport
 
+NO_WRITER = "Its format cannot be rewritten."
 GZIP_LEVEL, GZIP_WBITS, PACKED = 2, 31, ".gz"
 MANY_BYTES = 1 << 16
 """Pieces are merged to so many bytes before they are packed and written."""
@@ -116,7 +119,9 @@ class _Copy:
         values, header = (
             JsonScrubber(texts, self._remaining, options.removes_shapes) for texts in (named, plain)
         )
-        self._writers = FileWriters(values, header, self._remaining)
+        cells = CellScrubber(values, header, plain)
+        self._writers = FileWriters(values, header, cells, self._remaining)
+        self._folders: dict[str, str] = {}
         self.files: list[CopiedFile] = []
         self.omitted = list(originals.omitted)
 
@@ -128,16 +133,16 @@ class _Copy:
         if not self._is_single:
             names.append(os.path.basename(os.path.abspath(self._source)))
         self._targets = targets = FileNames(names, self._replacements, self._learned)
-        for file in files:
+        for file in [*files, *(member for each in joint for member in each.files)]:
             self._on_file(file.name)
             with suppress(*UNREADABLE):  # writing the copy says what cannot be read
-                self._learned.learn(file.chunks(QualityReport()))
+                self._learned.learn(texts_of(file))
         for file in files:
             self._on_file(file.name)
             self._copy_file(file, targets)
         for each in joint:
             self._on_file(each.name)
-            self._convert(each.name, each.location, each.label, targets)
+            self._copy_joint(each, targets)
 
     def result(self) -> ScrubResult:
         """What was done."""
@@ -164,10 +169,48 @@ class _Copy:
         try:
             path = self._write(target, writer(quality), is_packed)
         except _UnreadableError as error:
-            self.omitted.append(OmittedFile(file.name, str(error), is_recording=True))
+            reason = _problem(file.location) if is_rewritten(file) else ""
+            self.omitted.append(OmittedFile(file.name, reason or str(error), is_recording=True))
             return
-        notes = (f"{code.replace('_', ' ')}: {count}" for code, count in quality.counts.items())
-        self._add(file.name, target, path, tuple(notes))
+        if is_rewritten(file):
+            reason = _difference(file.location, open_location(str(path)))
+            if reason:
+                path.unlink()
+                self.omitted.append(OmittedFile(file.name, reason, is_recording=True))
+                return
+        self._add(file.name, target, path, _notes(quality))
+
+    def _copy_joint(self, joint: JointRecording, targets: FileNames) -> None:
+        """Copy the files of a recording of several files, each in its own form."""
+        name = joint.name
+        if name == ".":  # readers need its name
+            name = os.path.basename(os.path.abspath(self._source))
+        if name not in self._folders:
+            self._folders[name] = targets.target(name)
+        folder = self._path(self._folders[name])
+        copied: list[CopiedFile] = []
+        for file in joint.files:
+            source, target = f"{name}/{file.name}", f"{self._folders[name]}/{file.name}"
+            writer = self._writers.member(file)
+            if writer is None:
+                self.omitted.append(OmittedFile(source, NO_WRITER, is_recording=True))
+                continue
+            quality = QualityReport()
+            try:
+                path = self._write(target, writer(quality), file.is_packed)
+            except _UnreadableError as error:
+                self.omitted.append(OmittedFile(source, str(error), is_recording=True))
+                continue
+            copied.append(CopiedFile(source, target, path.stat().st_size, _notes(quality)))
+        location = replace(joint.location, url=str(folder), path=str(folder), root=None)
+        reason = _difference(joint.location, location) if copied else ""
+        if reason:
+            for each in copied:
+                self._path(each.target).unlink()
+            _remove_empty_folders(folder)
+            self.omitted.append(OmittedFile(joint.name, reason, is_recording=True))
+        else:
+            self.files += copied
 
     def _convert(self, name: str, location: Location, label: str, targets: FileNames) -> None:
         """Write a recording as Chrome JSON, if that has the same figures."""
@@ -223,6 +266,35 @@ class _Copy:
         finally:
             unfinished.unlink(missing_ok=True)
         return path
+
+
+def _notes(quality: QualityReport) -> tuple[str, ...]:
+    return tuple(f"{code.replace('_', ' ')}: {count}" for code, count in quality.counts.items())
+
+
+def _problem(original: Location) -> str:
+    """Why importers refuse a recording; empty if they read it."""
+    try:
+        opened_trace(original)
+    except UNREADABLE as error:
+        return str(error)
+    return ""
+
+
+def _difference(original: Location, copy: Location) -> str:
+    """Why a copy does not have the figures of its original; empty if it has them."""
+    try:
+        lost = first_difference(*([opened_trace(each)] for each in (original, copy)))
+    except UNREADABLE as error:
+        return str(error)
+    return f"Its copy would give other figures: {lost}." if lost else ""
+
+
+def _remove_empty_folders(folder: Path) -> None:
+    """Remove the folders without files, which other recordings may have in common with this."""
+    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
+        with suppress(OSError):  # it is a file, or not empty
+            path.rmdir()
 
 
 class _UnreadableError(Exception):

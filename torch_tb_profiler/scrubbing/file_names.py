@@ -68,7 +68,8 @@ class FileNames:
 def _stem_and_rest(base_name: str) -> tuple[str, str]:
     """The part of a name that people and hosts choose, and the rest that formats define."""
     names = trace_names()
-    parsed = names.parse_file(base_name)
+    folders = (pattern.parse(base_name) for pattern in names.folders)
+    parsed = names.parse_file(base_name) or next(filter(None, folders), None)
     if parsed is not None and parsed.worker and base_name.startswith(parsed.worker):
         return parsed.worker, base_name[len(parsed.worker) :]
     endings = sorted(names.endings, key=len, reverse=True)

@@ -45,6 +45,10 @@ class OriginalFile(Struct, frozen=True):
         """The last part of its name."""
         return self.name.rpartition("/")[2]
 
+    def source(self) -> Source:
+        """The file as importers read it; to be closed."""
+        return Source(self.base_name, read_chunks(self.location), path=self.path)
+
     def chunks(self, quality: QualityReport) -> Iterator[bytes]:
         """Its unpacked bytes; damage of the packing is counted.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from torch_tb_profiler.importers.registry import label_of, trace_names
 from torch_tb_profiler.importers.sidecars.names import DETAILS, sidecar_kind
+from torch_tb_profiler.knowledge.private_columns import is_read_member
 from torch_tb_profiler.scrubbing.original import OriginalFile, original_file
 from torch_tb_profiler.scrubbing.result import OmittedFile
 from torch_tb_profiler.storage.decompress import UnpackLimitError
@@ -28,11 +30,13 @@ class JointRecording(Struct, frozen=True):
         name: Path relative to the original.
         location: Where importers open it.
         label: What its format is called.
+        files: Its files, with their names relative to the folder.
     """
 
     name: str
     location: Location
     label: str
+    files: tuple[OriginalFile, ...] = ()
 
 
 class Originals(Struct, frozen=True):
@@ -76,10 +80,31 @@ def _joint_recordings(source: str, originals: Originals) -> set[str]:
             continue
         name = os.path.relpath(location.path, source).replace(os.sep, "/")
         label = label_of(span.format or "")
-        originals.joint.append(JointRecording(name, location, label))
+        files = tuple(_members(location, name, originals))
+        originals.joint.append(JointRecording(name, location, label, files))
         inside = [os.path.join(location.path, member) for member in location.members]
         members.update(inside or [location.path])
     return members
+
+
+def _members(location: Location, name: str, originals: Originals) -> Iterator[OriginalFile]:
+    """The files of a recording of several files that views read; the others are omitted."""
+    prefix = "" if name == "." else f"{name}/"
+    unread: Counter[str] = Counter()
+    names = location.members or sorted(_names(location.path, Originals([], [], [])))
+    for member in names:
+        if not location.members and not is_read_member(member):
+            unread[member.partition("/")[0]] += 1
+            continue
+        path = os.path.join(location.path, *member.split("/"))
+        try:
+            yield original_file(path, member)
+        except (StorageError, OSError, UnpackLimitError) as error:
+            reason = f"It cannot be read: {getattr(error, 'message', error)}"
+            originals.omitted.append(OmittedFile(prefix + member, reason, is_recording=True))
+    for part, count in unread.items():
+        reason = "No view reads it." if count == 1 else f"No view reads {count} files in it."
+        originals.omitted.append(OmittedFile(prefix + part, reason))
 
 
 def _names(source: str, originals: Originals) -> Iterator[str]:
