@@ -15,10 +15,14 @@ import pytest
 
 from tests.helpers.ascend import OUTPUT, Run, write_database, write_text
 from tests.scrubbing import planted, planted_databases
+from tests.scrubbing.planted import SECRETS
+from tests.scrubbing.planted_messages import field
 from torch_tb_profiler import scrub
 from torch_tb_profiler.importers.registry import trace_names
 from torch_tb_profiler.loading.opening.open_file import open_trace_file
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.scrubbing import copying
+from torch_tb_profiler.scrubbing.table_copy import texts_of_table
 from torch_tb_profiler.storage.discovery import DiscoveryOptions, discover
 from torch_tb_profiler.storage.locations import open_location
 from torch_tb_profiler.trace.model import Trace
@@ -137,3 +141,27 @@ def test_a_recording_whose_copy_differs_is_no_part_of_it(
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["run-a_ascend_pt"]
     assert {file.target.split("/")[0] for file in result.files} == {"run-a_ascend_pt"}
     assert result.omitted[0].reason == "Its copy would give other figures: view kernels."
+
+
+def test_memory_of_mindspore(tmp_path: Path) -> None:
+    tensors = [
+        field(4, [field(1, n), field(2, 512), field(3, "Common"), field(4, 0), field(5, 1)])
+        for n in range(2)
+    ]
+    node = [field(1, "Conv2D-op7"), field(2, 0), field(4, bytes([0, 1]))]
+    other = [field(1, "MatMul-op9"), field(2, 1), field(3, bytes([0, 1]))]
+    graph = [field(2, 100), field(3, node), field(3, other), *tensors, field(5, SECRETS["path"])]
+    source = tmp_path / "in" / "profiler" / "memory_usage_0.pb"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(field(1, graph) + field(2, 1 << 35))
+    result = scrub(tmp_path / "in", tmp_path / "copy")
+    assert result.omitted == ()
+    expected = [*graph[:-1], field(5, "path-a")]
+    copy = tmp_path / "copy" / "profiler" / "memory_usage_0.pb"
+    assert copy.read_bytes() == field(1, expected) + field(2, 1 << 35)
+
+
+def test_a_line_without_end_is_refused() -> None:
+    chunks = (b"x" * (1 << 20) for _ in range(100))
+    with pytest.raises(TraceFormatError, match="a line of more than"):
+        list(texts_of_table(chunks, "table.csv"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from torch_tb_profiler.importers.errors import RAISE_LIMIT_HINT, TraceFormatError
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.source import Source
 from torch_tb_profiler.importers.sqlite.database import STEPS_BETWEEN_LOOKS
 from torch_tb_profiler.importers.sqlite.opening import (
@@ -18,6 +18,10 @@ from torch_tb_profiler.importers.sqlite.opening import (
     open_page_file,
 )
 from torch_tb_profiler.importers.sqlite.tables import ROW_ID, Schema, quote_identifier
+
+LEAST_STEPS, STEPS_PER_BYTE = 20_000_000, 200
+"""Instructions of SQLite's machine that reading a database may take: a row takes a few for each of
+its cells, which take a byte or more; trees of pages that repeat would take any number."""
 
 INTERNAL = "sqlite_"
 """How tables of SQLite itself begin."""
@@ -61,11 +65,13 @@ class StoredDatabase:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, schema: Schema, source: Source, size_bytes: int
+        self, connection: sqlite3.Connection, schema: Schema, name: str, size_bytes: int
     ) -> None:
         self._connection = connection
         self._schema = schema
-        self._source = source
+        self._name = name
+        self._looks_left = (LEAST_STEPS + STEPS_PER_BYTE * size_bytes) // STEPS_BETWEEN_LOOKS
+        connection.set_progress_handler(self._is_over, STEPS_BETWEEN_LOOKS)
         self.damaged: set[str] = set()
         self.size_bytes = size_bytes
 
@@ -90,14 +96,14 @@ class StoredDatabase:
         """The rows of a table in their order, up to the first damaged page.
 
         Raises:
-            TraceFormatError: reading took too long.
+            TraceFormatError: there are more than any database of its size has.
         """
         listed = ", ".join(map(quote_identifier, columns or table.columns))
         name = quote_identifier(table.name)
         try:
             yield from self._connection.execute(f"SELECT {listed} FROM {name} NOT INDEXED")
         except sqlite3.Error:
-            self._check_time()
+            self._check_limit()
             self.damaged.add(table.name)
 
     def _text_columns(self, name: str, columns: tuple[str, ...]) -> tuple[int, ...]:
@@ -113,16 +119,19 @@ class StoredDatabase:
         try:
             return self._connection.execute(statement).fetchall()
         except sqlite3.Error:
-            self._check_time()
+            self._check_limit()
             return []
 
-    def _check_time(self) -> None:
-        if self._source.is_over_time():
+    def _is_over(self) -> bool:
+        self._looks_left -= 1
+        return self._looks_left < 0
+
+    def _check_limit(self) -> None:
+        if self._looks_left < 0:
             raise TraceFormatError(
                 "reading_stopped",
-                f"{self._source.name} holds more than any database of its size, or takes longer "
-                "to copy.",
-                RAISE_LIMIT_HINT,
+                f"{self._name} holds more rows than any database of its size.",
+                "It is damaged, or written to take long. Export it again.",
             )
 
 
@@ -141,12 +150,11 @@ def stored_database(source: Source) -> Iterator[StoredDatabase]:
     path = source.local_path()
     file = open_page_file(path, source.name)
     with closing(connect(path, source.name)) as connection:
-        connection.set_progress_handler(source.is_over_time, STEPS_BETWEEN_LOOKS)
         try:
             schema = Schema(connection, file)
         except sqlite3.Error as error:
             raise damaged_database_error(source.name, f"SQLite reports: {error}") from None
-        yield StoredDatabase(connection, schema, source, file.size_bytes)
+        yield StoredDatabase(connection, schema, source.name, file.size_bytes)
 
 
 def _affinity(declared: str) -> str:

@@ -27,6 +27,7 @@ from torch_tb_profiler.trace.quality import QualityReport
 
 JSON_STARTS, PICKLE_START = (b"{", b"["), b"\x80"
 JOURNAL = "record"
+MINDSPORE, MEMORY_ENDING = "mindspore", ".pb"
 CHROME_FORMATS = ("kineto", "ascend", "paddle", "proton-chrome", "rocprof-chrome", "sidecar")
 """Formats whose JSON is Chrome JSON; that of others is one value."""
 
@@ -72,6 +73,8 @@ class FileWriters(Struct, frozen=True):
             return lambda quality: self._database(file, quality)
         if text_head(file.head).startswith(JSON_STARTS):
             return lambda quality: self.chrome(file.text(quality), quality, self.values)
+        if rules_of_messages(file) is not None:
+            return self.writer(file)
         if b"\0" in file.head:
             return None
         return lambda quality: table_copy(file.text(quality), self.cells, file.base_name)
@@ -147,4 +150,5 @@ def rules_of_messages(file: OriginalFile) -> MessageRules | None:
     """The rules of a protobuf recording; None for another file."""
     if text_head(file.head).startswith(JSON_STARTS):
         return None
-    return message_rules(file.format or "")
+    is_memory = file.base_name.endswith(MEMORY_ENDING) and file.format in (None, MINDSPORE)
+    return message_rules(MINDSPORE if is_memory else file.format or "")

@@ -94,6 +94,8 @@ class MessageWalk:
         self._numbers = frozenset(rules.numbers)
         self._messages = frozenset(rules.messages)
         self._named = {each.path: each for each in rules.named}
+        texts = rules.texts
+        self._text_path = "" if texts is None else ".".join((texts.path, *map(str, texts.text)))
         self._literal = re.compile(rules.literal or r"(?!)")
         self._names: dict[tuple[int, int], str] = {}
         self._texts: dict[tuple[int, int], str] = {}
@@ -176,7 +178,10 @@ class MessageWalk:
         own_key = self._rules.keys.get(path)
         text = _text_of(data, is_text=own_key is not None)
         if text is not None:
-            return self._text(KnownKey(own_key) if own_key else key, text)
+            key = KnownKey(own_key) if own_key else key
+            if path == self._text_path and text in self.private_texts:
+                key = KnownKey(self.private_texts[text])
+            return self._text(key, text)
         if depth < MAX_DEPTH and _is_message(data):
             return self._message(path, data, key, depth)
         self._on_removed(path, data)
@@ -186,8 +191,7 @@ class MessageWalk:
         """A text; one that goes is empty, so that others keep their place."""
         if self._literal.fullmatch(text):
             return text.encode()
-        private = self.private_texts.get(text)
-        result = self._leaf(key if private is None else KnownKey(private), text)
+        result = self._leaf(key, text)
         return b"" if result is None else result.encode("utf-8", "replace")
 
     def _key_of_value(self, named: NamedField, data: bytes) -> KnownKey | None:

@@ -45,7 +45,7 @@ def protobuf_copy(
         UnpackLimitError: it exceeds a limit of unpacking.
     """
     first = MessageWalk(rules, lambda _, text: text, _ignore)
-    for number, content, _ in file_fields(opened(), QualityReport()):
+    for number, content, _ in file_fields(opened(), QualityReport()) if rules.texts else ():
         first.rewritten(number, content)
     walk = MessageWalk(rules, cells.text, cells.remove_bytes)
     walk.private_texts.update(first.private_texts)

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 
+from torch_tb_profiler.budget import LIMITS, UNLIMITED
 from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.knowledge.private_columns import column_key
 from torch_tb_profiler.scrubbing.cell_values import CellScrubber, KnownKey, learnable
@@ -21,6 +22,9 @@ LINE = "line"
 
 TABLE_FORMAT = re.compile(r".*\.(?:csv|tsv)", re.IGNORECASE | re.DOTALL)
 ROWS_AT_ONCE = 1000
+
+csv.field_size_limit(int(LIMITS["side_file_bytes"].ceiling))
+"""As readers of these tables have it; the usual limit, of the whole process, is 128 KiB."""
 
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 
@@ -34,7 +38,7 @@ def table_copy(chunks: Iterable[bytes], cells: CellScrubber, name: str) -> Itera
         name: Its name, which says whether it is a table.
 
     Raises:
-        TraceFormatError: a quote does not close.
+        TraceFormatError: a quote does not close, or a line is too long.
         StorageError, OSError: it cannot be read.
         UnpackLimitError: it exceeds a limit of unpacking.
     """
@@ -116,8 +120,15 @@ def _rows(first: str, lines: Iterator[str], delimiter: str, name: str) -> Iterat
 def _lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """The lines with their ends; text that is no UTF-8 becomes U+FFFD."""
     rest = b""
+    most_bytes = UNLIMITED.count("line_bytes")
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
+        if max(len(rest), *map(len, whole), 0) > most_bytes:
+            raise TraceFormatError(
+                "line_left_out",
+                f"It has a line of more than {most_bytes} bytes.",
+                "Copy it again from where it was recorded.",
+            )
         for line in whole:
             yield line.decode("utf-8", "replace") + "\n"
     if rest:
