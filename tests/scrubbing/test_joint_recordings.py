@@ -18,9 +18,9 @@ from tests.scrubbing import planted, planted_databases
 from tests.scrubbing.planted import SECRETS
 from tests.scrubbing.planted_messages import field
 from torch_tb_profiler import scrub
+from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.importers.registry import trace_names
 from torch_tb_profiler.loading.opening.open_file import open_trace_file
-from torch_tb_profiler.importers.errors import TraceFormatError
 from torch_tb_profiler.scrubbing import copying
 from torch_tb_profiler.scrubbing.table_copy import texts_of_table
 from torch_tb_profiler.storage.discovery import DiscoveryOptions, discover
@@ -141,6 +141,17 @@ def test_a_recording_whose_copy_differs_is_no_part_of_it(
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["run-a_ascend_pt"]
     assert {file.target.split("/")[0] for file in result.files} == {"run-a_ascend_pt"}
     assert result.omitted[0].reason == "Its copy would give other figures: view kernels."
+
+
+@pytest.mark.parametrize("form", ["text", "db"])
+def test_shapes_go_on_request(form: str, corpus: Path, tmp_path: Path) -> None:
+    source = corpus / "ascend_torch_npu" / form / "level1"
+    shape = b"32,3,224,224"
+    for option in (True, False):
+        scrub(source, tmp_path / str(option), shapes=option)
+        files = [path for path in (tmp_path / str(option)).rglob("*") if path.is_file()]
+        data = b"".join(path.read_bytes() for path in files)
+        assert (shape in data) == option
 
 
 def test_memory_of_mindspore(tmp_path: Path) -> None:

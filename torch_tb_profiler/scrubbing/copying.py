@@ -110,6 +110,7 @@ class _Copy:
         self._is_single = not os.path.isdir(source)
         self._originals = originals
         self._on_file = on_file
+        self._options = options
         self._replacements = Replacements(options.salt)
         self._learned = LearnedNames(self._replacements)
         self._remaining = RemainingCollector(not options.hashes_names)
@@ -173,7 +174,7 @@ class _Copy:
             self.omitted.append(OmittedFile(file.name, reason or str(error), is_recording=True))
             return
         if is_rewritten(file):
-            reason = _difference(file.location, open_location(str(path)))
+            reason = self._difference(file.location, open_location(str(path)))
             if reason:
                 path.unlink()
                 self.omitted.append(OmittedFile(file.name, reason, is_recording=True))
@@ -203,7 +204,7 @@ class _Copy:
                 continue
             copied.append(CopiedFile(source, target, path.stat().st_size, _notes(quality)))
         location = replace(joint.location, url=str(folder), path=str(folder), root=None)
-        reason = _difference(joint.location, location) if copied else ""
+        reason = self._difference(joint.location, location) if copied else ""
         if reason:
             for each in copied:
                 self._path(each.target).unlink()
@@ -211,6 +212,18 @@ class _Copy:
             self.omitted.append(OmittedFile(joint.name, reason, is_recording=True))
         else:
             self.files += copied
+
+    def _difference(self, original: Location, copy: Location) -> str:
+        """Why a copy does not have the figures of its original; empty if it has them, or if those
+        that follow from shapes are to go."""
+        try:
+            traces = [opened_trace(each) for each in (original, copy)]
+            lost = None
+            if not self._options.removes_shapes:
+                lost = first_difference(traces[:1], traces[1:])
+        except UNREADABLE as error:
+            return str(error)
+        return f"Its copy would give other figures: {lost}." if lost else ""
 
     def _convert(self, name: str, location: Location, label: str, targets: FileNames) -> None:
         """Write a recording as Chrome JSON, if that has the same figures."""
@@ -279,15 +292,6 @@ def _problem(original: Location) -> str:
     except UNREADABLE as error:
         return str(error)
     return ""
-
-
-def _difference(original: Location, copy: Location) -> str:
-    """Why a copy does not have the figures of its original; empty if it has them."""
-    try:
-        lost = first_difference(*([opened_trace(each)] for each in (original, copy)))
-    except UNREADABLE as error:
-        return str(error)
-    return f"Its copy would give other figures: {lost}." if lost else ""
 
 
 def _remove_empty_folders(folder: Path) -> None:
