@@ -111,7 +111,7 @@ def _result(table: Table, subject: Subject, notes: Sequence[Note]) -> ViewResult
     view_spec = ViewSpec(
         name="sql",
         title="SQL",
-        help="What does a query of my own say?",
+        help="How do I ask a question of my own?",
         scope="run",
         tables=(table.spec,),
         function=_no_view,

@@ -22,7 +22,7 @@ const TIMELINE: ViewInfo = {
 const SQL: ViewInfo = {
   name: SQL_PAGE,
   title: "SQL",
-  help: "What does a query of my own say?",
+  help: "How do I ask a question of my own?",
   scope: "trace",
   available: true,
   reason: null,
