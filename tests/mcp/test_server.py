@@ -3,10 +3,8 @@ cancellation, calls at once."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,8 +14,8 @@ from mcp import Client, MCPError
 from mcp.types import CallToolResult, TextContent
 from msgspec.structs import replace
 
-from tests.helpers.mcp_answers import opened
 from torch_tb_profiler._version import __version__
+from torch_tb_profiler.loading.status import NotReadyError
 from torch_tb_profiler.mcp.context import ToolContext
 from torch_tb_profiler.mcp.registry import INSTRUCTIONS, TOOLS
 from torch_tb_profiler.mcp.server import make_server
@@ -156,19 +154,27 @@ def test_progress_while_a_recording_is_read(
     assert reports[-1][1] == "Reading f3: 75 %"
 
 
-def test_reading_that_takes_too_long_says_how_far_it_is(tmp_path: Path) -> None:
-    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "dur": 1}
-    events = [{**event, "ts": 2 * at} for at in range(100_000)]  # more than is read in 0.1 s
-    (tmp_path / "a.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
-    with opened(tmp_path) as context:
-        short = replace(context, wait_s=0.0)
+def test_reading_that_takes_too_long_says_how_far_it_is(
+    context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(context: ToolContext, _arguments: dict[str, Any]) -> str:
+        def ask(_wait_s: float) -> str:
+            status = SpanStatus("1", "large.json", None, 10**9, "parsing", 0.4, eta_s=75.0)
+            raise NotReadyError(status)
 
-        async def use(client: Client) -> None:
-            result = await client.call_tool("verdict", {})
-            assert result.is_error
-            assert "Reading goes on: call again with the same arguments." in text_of(result)
+        return context.when_ready(ask)
 
-        with_client(short, use)
+    monkeypatch.setitem(TOOLS, "unread", McpTool("unread", "Unread", "Waits.", (), unread))
+
+    async def use(client: Client) -> None:
+        result = await client.call_tool("unread", {})
+        assert result.is_error
+        assert text_of(result) == (
+            "Error (still_reading): Reading large.json: 40 %, about 75 s left after 0 s.\n"
+            "Reading goes on: call again with the same arguments."
+        )
+
+    with_client(replace(context, wait_s=0.0), use)
 
 
 def test_calls_at_once_do_not_wait_for_each_other(
