@@ -23,7 +23,7 @@ from torch_tb_profiler.mcp.tool import McpTool
 from torch_tb_profiler.requests.runs import SpanStatus
 from torch_tb_profiler.server.limits import AnswerLimits
 
-ENDLESS = "select count(*) from range(1000000000) a, range(1000000000) b"
+ENDLESS = "select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3"
 MODES = ("legacy", "auto")
 """The handshake of earlier versions of the protocol, and the current one."""
 

@@ -57,3 +57,8 @@ def test_refusals(ask: Ask) -> None:
         ask("compare", baseline=BEFORE, trace=AFTER, table="operator")
     with pytest.raises(LoadingError, match="There is no trace"):
         ask("compare", baseline="/tmp/other.json", trace=AFTER)
+
+
+def test_what_is_explained_is_said(ask: Ask) -> None:
+    text = ask("compare", baseline="mi300_bert_small", trace="h100_bert_small")
+    assert "share_of_delta_pct below is of 104.245 µs of host time" in text

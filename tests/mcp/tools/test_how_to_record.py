@@ -63,3 +63,11 @@ def test_refusals(ask: Ask) -> None:
 @pytest.mark.parametrize("name", ["nsys", "Nsight", "nsight systems"])
 def test_a_recorder_by_its_command_or_a_part_of_its_name(ask: Ask, name: str) -> None:
     assert "nsys profile" in ask("how_to_record", framework=name, question="memory")
+
+
+def test_a_recorder_that_the_question_names(ask: Ask) -> None:
+    text = ask("how_to_record", question="How would I record a program with AMD's rocprofv3?")
+    assert text.startswith("Record with rocprofv3 so that every question can be answered:")
+    text = ask("how_to_record", question="Which option of nsys shows what CUDA graphs run?")
+    assert text.startswith("Record with Nsight Systems to answer: What do CUDA graphs run?:")
+    assert "--cuda-graph-trace=node" in text

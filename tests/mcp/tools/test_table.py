@@ -126,3 +126,20 @@ def test_shortened_names_say_how_to_get_them_whole(ask: Ask, samples: Path) -> N
         "table", columns="name,calls,total_us", **whole
     )
     assert longest in ask("table", columns="name", max_chars=20_000, **whole)
+
+
+def test_a_name_that_no_row_has_is_looked_for_elsewhere(ask: Ask, samples: Path) -> None:
+    """The optimizer is a range, no operator; the query of the hint has it."""
+    text = ask("table", trace="cpu_resnet_full", view="operators", filter="name~Optimizer.step")
+    assert "No rows: " in text
+    call = next(line for line in text.split("\n") if line.startswith("Any name of the recording"))
+    query = call.split('query="')[1].removesuffix('")').replace("%…%", "%Optimizer.step%")
+    rows = rows_of(ask("sql", trace="cpu_resnet_full", query=query), "category")
+    durations = [
+        each["dur"]
+        for each in events_of(samples / "cpu_resnet_full")
+        if each.get("ph") == "X" and "Optimizer.step" in each["name"]
+    ]
+    assert [(row["calls"], row["total_ns"]) for row in rows if row["category"] == "optimizer"] == [
+        (str(len(durations)), str(round(1000 * sum(durations))))
+    ]

@@ -105,3 +105,15 @@ def test_steps_are_selected(ask: Ask, samples: Path) -> None:
     assert sum(map(float, parts)) == pytest.approx(dur_us, rel=0.05)  # a step ends with its work
     with pytest.raises(LoadingError):
         ask("verdict", trace="cpu_resnet_full", steps="999")
+
+
+def test_every_next_call_of_a_verdict_can_be_made(ask: Ask, samples: Path) -> None:
+    for run in sorted(each.name for each in samples.iterdir() if list(each.glob("*.json.gz"))):
+        text = ask("verdict", trace=run)
+        for name in re.findall(r'explain\(name="([^"]+)"\)', text):
+            assert f" {name} (" in ask("explain", name=name)
+    assert 'view="efficiency"' in ask("verdict", trace="torch_compile_triton").split("Next: ")[1]
+
+
+def test_a_note_without_a_rule_is_explained_by_its_address(ask: Ask) -> None:
+    assert "docs/advice.md#where_time_goes" in ask("explain", name="where_time_goes")

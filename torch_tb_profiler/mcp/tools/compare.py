@@ -8,7 +8,7 @@ from torch_tb_profiler.loading.queries.views import view_result, view_spec, with
 from torch_tb_profiler.mcp.answer_text import AnswerText, quoted
 from torch_tb_profiler.mcp.context import ToolContext
 from torch_tb_profiler.mcp.findings import quality_lines
-from torch_tb_profiler.mcp.rows import TablePage, add_table, fact_line
+from torch_tb_profiler.mcp.rows import TablePage, add_table, fact_line, number_text
 from torch_tb_profiler.mcp.tool import (
     COLUMNS,
     FILTER,
@@ -25,6 +25,7 @@ from torch_tb_profiler.requests.errors import RequestError, unknown
 from torch_tb_profiler.requests.questions import TableQuery, ViewRequest
 from torch_tb_profiler.requests.views import ViewResult
 from torch_tb_profiler.storage.discovery import SpanFile
+from torch_tb_profiler.views.answering import value_of
 from torch_tb_profiler.views.registry import COMPARISON_VIEW
 
 SHOWN = {
@@ -41,6 +42,7 @@ SHOWN = {
 """Tables that are shown without a choice → their columns."""
 DIFFERENCES = "same=no"
 """Rows of the environment that are shown without a choice."""
+EXPLAINED_FACTS = ("delta_explained_us", "explained_by")
 MAX_FACTS = 20
 
 
@@ -72,6 +74,13 @@ def compare(context: ToolContext, arguments: dict[str, Any]) -> str:
     facts = [fact for fact in result.view.facts if fact.value is not None]
     answer.add("\n".join(map(fact_line, facts[:MAX_FACTS])), "figures")
     for key, columns in SHOWN.items():
+        if key == "explained":
+            explained_us, whose = (value_of(result.view, fact) for fact in EXPLAINED_FACTS)
+            if explained_us is not None:
+                answer.add(
+                    f"share_of_delta_pct below is of {number_text(explained_us, 'us')} µs of "
+                    f"{whose} (delta_explained_us), not of the step."
+                )
         _add(answer, context, result, key, {**arguments, "columns": columns})
     others = [
         f"{key} ({table.frame.height} rows)"

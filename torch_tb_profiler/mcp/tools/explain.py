@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch_tb_profiler.knowledge.advice import AdviceEntry, entries
-from torch_tb_profiler.knowledge.documentation import column_address, finding_address
+from torch_tb_profiler.knowledge.documentation import column_address, finding_address, finding_pages
 from torch_tb_profiler.knowledge.glossary import GlossaryTerm, glossary
 from torch_tb_profiler.knowledge.idle import IdleCauseText, idle_file
 from torch_tb_profiler.knowledge.recorders import recorders
@@ -82,6 +82,8 @@ def _of_knowledge(low: str) -> Iterator[str]:
     for entry in entries().values():
         if low in (entry.code, entry.title.lower()):
             yield _finding_text(entry)
+    if low not in entries() and low in finding_pages():
+        yield f"Note {low}: {finding_address(low)} describes it; its text says what it is about."
     for parameter in _parameters():
         if low == parameter.key:
             yield f"Parameter {parameter.key} ({parameter.type}): {parameter.help}."

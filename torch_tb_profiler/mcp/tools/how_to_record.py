@@ -15,19 +15,47 @@ from torch_tb_profiler.mcp.tool import MAX_CHARS, McpTool
 from torch_tb_profiler.mcp.tool_arguments import ToolArgument
 from torch_tb_profiler.mcp.trace_names import file_named, whole_name
 from torch_tb_profiler.requests.coverage import CoveredQuestion, RecordingCoverage
-from torch_tb_profiler.requests.errors import unknown
+from torch_tb_profiler.requests.errors import UnknownError, unknown
 from torch_tb_profiler.requests.questions import Subject
 
 ANSWERS = ("no", "partly", "yes")
+_NO_TOPICS = frozenset(
+    {
+        "does",
+        "have",
+        "option",
+        "options",
+        "program",
+        "recorded",
+        "recording",
+        "record",
+        "shows",
+        "that",
+        "this",
+        "what",
+        "which",
+        "with",
+        "would",
+    }
+)
+"""Words of questions that do not say what is to be seen."""
+_COMMON = frozenset({"python", "torch-tb-profiler"})
+"""Commands that do not say which recorder is meant."""
 
 
 def how_to_record(context: ToolContext, arguments: dict[str, Any]) -> str:
     """Of a recording what it answers and code for the rest; without one code for a framework."""
-    questions = _matching(arguments["question"])
+    named = "" if arguments["framework"] else _named_in(arguments["question"])
+    try:
+        questions = _matching(_without_name(arguments["question"], named))
+    except UnknownError:
+        if not named:
+            raise
+        questions = list(question_file().questions)
     answer = AnswerText(arguments["max_chars"])
     if arguments["trace"]:
         return _of_recording(context, arguments["trace"], questions, answer)
-    recorder = _recorder(arguments["framework"])
+    recorder = _recorder(arguments["framework"] or named)
     recipe = recorder.recipe
     if recipe is None:
         known = ", ".join(name for name, each in recorders().items() if each.recipe is not None)
@@ -132,6 +160,9 @@ def _matching(text: str) -> list[Question]:
     if exact:
         return exact
     words = [word for word in low.replace("?", " ").split() if len(word) > 3]
+    words = [word for word in words if word not in _NO_TOPICS]
+    if not words:
+        return list(every)
     scored = [(sum(word in _text(each) for word in words), each) for each in every]
     best = max((score for score, _ in scored), default=0)
     if not best:
@@ -174,8 +205,31 @@ def _commands(recipe: Recipe) -> set[str]:
     return {line.split()[0].lower() for line in lines if line.strip()}
 
 
+def _named_in(question: str) -> str:
+    """The name of a recorder with a recipe that a question contains, or its command; else none."""
+    low = f" {question.lower()} "
+    words = set(low.replace("?", " ").split())
+    for name, each in recorders().items():
+        has_name = name != TORCH_PROFILER and f" {name.lower()}" in low
+        if each.recipe is not None and (has_name or words & _commands(each.recipe) - _COMMON):
+            return name
+    return ""
+
+
+def _without_name(question: str, named: str) -> str:
+    """The question without the recorder that it names and its commands."""
+    if not named:
+        return question
+    recipe = recorders()[named].recipe
+    names = {named.lower()} | (set() if recipe is None else _commands(recipe) - _COMMON)
+    low = question.lower()
+    for name in names:
+        low = low.replace(name, " ")
+    return low
+
+
 def _purpose(question: str, questions: Sequence[Question]) -> str:
-    if not question.strip():
+    if not question.strip() or len(questions) == len(question_file().questions):
         return " so that every question can be answered"
     return f" to answer: {' '.join(each.text for each in questions)}"
 

@@ -94,7 +94,7 @@ def table(context: ToolContext, arguments: dict[str, Any]) -> str:
     )
     is_whole = not any(arguments[key] for key in ("table", "columns", "filter", "sort", "offset"))
     _add_head(answer, result, file, is_whole=is_whole)
-    _add_rows(answer, context, result, arguments)
+    _add_rows(answer, context, result, whole_name(file), arguments)
     if is_whole:
         _add_others(answer, result)
     return answer.text()
@@ -142,7 +142,11 @@ def _add_head(answer: AnswerText, result: ViewResult, file: SpanFile, *, is_whol
 
 
 def _add_rows(
-    answer: AnswerText, context: ToolContext, result: ViewResult, arguments: Mapping[str, Any]
+    answer: AnswerText,
+    context: ToolContext,
+    result: ViewResult,
+    trace: str,
+    arguments: Mapping[str, Any],
 ) -> None:
     name = arguments["table"]
     view = result.view
@@ -172,6 +176,12 @@ def _add_rows(
         lambda: with_rows(view, every).tables[chosen],
     )
     add_table(answer, context, page)
+    if arguments["filter"] and shown.why_empty is not None:
+        query = (
+            "select category, name, count(*) as calls, sum(dur_ns) as total_ns from raw.slices "
+            "where name ilike '%…%' group by all order by 4 desc nulls last"
+        )
+        answer.add(f"Any name of the recording: {call_text('sql', trace=trace, query=query)}")
     start = next((each for each in shown.spec.columns if each.key == "start_us"), None)
     if start is not None and SINCE_START in start.help and shown.frame.height:
         first = shown.frame["start_us"][0]

@@ -9,6 +9,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from torch_tb_profiler.importers.registry import label_of
+from torch_tb_profiler.knowledge.advice import entries
 from torch_tb_profiler.loading.queries.traces import subject_trace
 from torch_tb_profiler.loading.queries.view_list import views_answer
 from torch_tb_profiler.loading.queries.views import view_result, view_spec
@@ -28,6 +29,7 @@ from torch_tb_profiler.storage.discovery import SpanFile
 from torch_tb_profiler.trace.model import Trace
 from torch_tb_profiler.views.answering import counted
 from torch_tb_profiler.views.checks import CHECKED, INCONCLUSIVE, ISSUE, PASSED
+from torch_tb_profiler.views.efficiency.view import SPEC as EFFICIENCY
 from torch_tb_profiler.views.registry import DEFAULT_VIEW
 from torch_tb_profiler.views.schema import Note, View
 
@@ -68,7 +70,7 @@ def verdict(context: ToolContext, arguments: dict[str, Any]) -> str:
             add_findings(answer, shown, result.subject, trace_name, trace.meta.start_ns)
     for line in _limits(view, notes, trace_name):
         answer.add(line, "what limits the figures; ask for table=notes of view overview")
-    answer.add("\n".join(_next(result, trace_name, [*advice, *of_workers])), "next calls")
+    answer.add("\n".join(_next(context, result, [*advice, *of_workers])), "next calls")
     return answer.text()
 
 
@@ -180,10 +182,22 @@ def _limits(view: View, notes: list[Note], trace_name: str) -> Iterator[str]:
         )
 
 
-def _next(result: ViewResult, trace_name: str, notes: list[Note]) -> Iterator[str]:
+def _next(context: ToolContext, result: ViewResult, notes: list[Note]) -> Iterator[str]:
+    subject = result.subject
+    trace_name = quoted("/".join(filter(None, (subject.run, subject.worker, subject.span))))
     calls = []
     if notes:
-        calls += ["the calls of the first finding", call_text("explain", name=notes[0].code)]
+        calls.append("the calls of the first finding")
+        explained = next((note.code for note in notes if note.code in entries()), None)
+        calls += [call_text("explain", name=explained)] if explained is not None else []
+    if not any(note.code in entries() for note in notes):
+        listed = context.when_ready(
+            lambda wait_s: views_answer(context.catalog, subject, wait_s=wait_s)
+        )
+        if any(each.name == EFFICIENCY.name and each.available for each in listed.views):
+            steps = subject.selection.steps
+            call = call_text("table", trace=trace_name, view=EFFICIENCY.name, steps=steps)
+            calls.append(f"{call} says how far operators are from the peak of the device")
     calls.append(f"{call_text('table', trace=trace_name)} lists the views")
     if result.spec.name == DEFAULT_VIEW:
         calls.append(f"{call_text('timeline_excerpt', trace=trace_name)} shows a typical step")
