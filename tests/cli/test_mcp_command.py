@@ -49,6 +49,7 @@ def test_a_used_port_is_2_with_the_next_step(run: Run, samples: Path) -> None:
     assert "--port" in done.err
 
 
+@pytest.mark.alone
 def test_an_interrupt_ends_it(samples: Path) -> None:
     command = [sys.executable, "-u", "-m", "torch_tb_profiler", "mcp", str(samples), "--http",
                "--port", "0", "--no-cache"]  # fmt: skip
