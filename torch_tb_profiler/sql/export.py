@@ -18,7 +18,7 @@ from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.requests.questions import Subject, ViewRequest
 from torch_tb_profiler.sql.engine_values import TableFiles
 from torch_tb_profiler.sql.raw.table import RawTable
-from torch_tb_profiler.sql.selecting import selection_of
+from torch_tb_profiler.sql.selecting import selection_for
 from torch_tb_profiler.sql.statement import Statement, TablePath
 from torch_tb_profiler.sql.tables import IDENTITY, SqlTable
 from torch_tb_profiler.storage.discovery import SpanFile
@@ -147,7 +147,7 @@ class Exporter:
 
     def _part(self, spec: ViewSpec, run: str, worker: str | None, span: str) -> Subject:
         """What a view of one recording or run is asked."""
-        selection = selection_of(spec, self._subject.selection)
+        selection = selection_for(spec, self._subject.selection)
         return Subject(run, worker, span, selection, self._subject.parameters)
 
     def _view_of_run(self, spec: ViewSpec, subject: Subject) -> View | RequestError:

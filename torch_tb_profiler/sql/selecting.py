@@ -33,7 +33,7 @@ def check_group_by(tables: Iterable[SqlTable], group_by: str | None) -> None:
     raise RequestError("bad_parameter", message, hint)
 
 
-def selection_of(spec: ViewSpec, selection: Selection) -> Selection:
+def selection_for(spec: ViewSpec, selection: Selection) -> Selection:
     """The selection for a view: with the grouping where it has that one."""
     if selection.group_by in spec.group_bys:
         return selection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch_tb_profiler.mcp.tool import MAX_CHARS, McpTool
 from torch_tb_profiler.mcp.tool_arguments import ToolArgument
 from torch_tb_profiler.mcp.trace_names import file_named, whole_name
 from torch_tb_profiler.requests.coverage import CoveredQuestion, RecordingCoverage
-from torch_tb_profiler.requests.errors import UnknownError, unknown
+from torch_tb_profiler.requests.errors import unknown
 from torch_tb_profiler.requests.questions import Subject
 
 ANSWERS = ("no", "partly", "yes")
@@ -45,13 +46,10 @@ _COMMON = frozenset({"python", "torch-tb-profiler"})
 
 def how_to_record(context: ToolContext, arguments: dict[str, Any]) -> str:
     """Of a recording what it answers and code for the rest; without one code for a framework."""
-    named = "" if arguments["framework"] else _named_in(arguments["question"])
-    try:
-        questions = _matching(_without_name(arguments["question"], named))
-    except UnknownError:
-        if not named:
-            raise
-        questions = list(question_file().questions)
+    named, topic = ("", arguments["question"])
+    if not arguments["framework"]:
+        named, topic = _recorder_in(topic)
+    questions = _matching(topic, is_optional=named != "")
     answer = AnswerText(arguments["max_chars"])
     if arguments["trace"]:
         return _of_recording(context, arguments["trace"], questions, answer)
@@ -146,11 +144,15 @@ def _line(each: CoveredQuestion) -> str:
     return f"- {quoted(each.question, 200)}{where}{reason}{options}{instead}"
 
 
-def _matching(text: str) -> list[Question]:
+def _matching(text: str, *, is_optional: bool) -> list[Question]:
     """The questions of a code, or that contain the words; all without any.
 
+    Args:
+        text: The code or the words.
+        is_optional: Whether words that no question contains stand for all.
+
     Raises:
-        UnknownError: none does.
+        UnknownError: no question contains them.
     """
     every = question_file().questions
     low = text.strip().lower()
@@ -165,6 +167,8 @@ def _matching(text: str) -> list[Question]:
         return list(every)
     scored = [(sum(word in _text(each) for word in words), each) for each in every]
     best = max((score for score, _ in scored), default=0)
+    if not best and is_optional:
+        return list(every)
     if not best:
         raise unknown("question", text, [each.code for each in every])
     return [each for score, each in scored if score == best]
@@ -205,27 +209,17 @@ def _commands(recipe: Recipe) -> set[str]:
     return {line.split()[0].lower() for line in lines if line.strip()}
 
 
-def _named_in(question: str) -> str:
-    """The name of a recorder with a recipe that a question contains, or its command; else none."""
-    low = f" {question.lower()} "
-    words = set(low.replace("?", " ").split())
-    for name, each in recorders().items():
-        has_name = name != TORCH_PROFILER and f" {name.lower()}" in low
-        if each.recipe is not None and (has_name or words & _commands(each.recipe) - _COMMON):
-            return name
-    return ""
-
-
-def _without_name(question: str, named: str) -> str:
-    """The question without the recorder that it names and its commands."""
-    if not named:
-        return question
-    recipe = recorders()[named].recipe
-    names = {named.lower()} | (set() if recipe is None else _commands(recipe) - _COMMON)
+def _recorder_in(question: str) -> tuple[str, str]:
+    """The recorder with a recipe whose name or command a question contains, and what is left of the
+    question; no name where it contains none."""
     low = question.lower()
-    for name in names:
-        low = low.replace(name, " ")
-    return low
+    for name, each in recorders().items():
+        if each.recipe is None or name == TORCH_PROFILER:
+            continue
+        for known in (name.lower(), *(_commands(each.recipe) - _COMMON)):
+            if re.search(rf"(?<![\w.-]){re.escape(known)}(?![\w-])", low):
+                return name, low.replace(known, " ")
+    return "", question
 
 
 def _purpose(question: str, questions: Sequence[Question]) -> str:

@@ -70,7 +70,7 @@ def verdict(context: ToolContext, arguments: dict[str, Any]) -> str:
             add_findings(answer, shown, result.subject, trace_name, trace.meta.start_ns)
     for line in _limits(view, notes, trace_name):
         answer.add(line, "what limits the figures; ask for table=notes of view overview")
-    answer.add("\n".join(_next(context, result, [*advice, *of_workers])), "next calls")
+    answer.add("\n".join(_next(context, result, trace_name, [*advice, *of_workers])), "next calls")
     return answer.text()
 
 
@@ -182,15 +182,15 @@ def _limits(view: View, notes: list[Note], trace_name: str) -> Iterator[str]:
         )
 
 
-def _next(context: ToolContext, result: ViewResult, notes: list[Note]) -> Iterator[str]:
+def _next(
+    context: ToolContext, result: ViewResult, trace_name: str, notes: list[Note]
+) -> Iterator[str]:
     subject = result.subject
-    trace_name = quoted("/".join(filter(None, (subject.run, subject.worker, subject.span))))
-    calls = []
-    if notes:
-        calls.append("the calls of the first finding")
-        explained = next((note.code for note in notes if note.code in entries()), None)
-        calls += [call_text("explain", name=explained)] if explained is not None else []
-    if not any(note.code in entries() for note in notes):
+    calls = ["the calls of the first finding"] if notes else []
+    explained = next((note.code for note in notes if note.code in entries()), None)
+    if explained is not None:
+        calls.append(call_text("explain", name=explained))
+    else:
         listed = context.when_ready(
             lambda wait_s: views_answer(context.catalog, subject, wait_s=wait_s)
         )
