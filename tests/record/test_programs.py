@@ -10,6 +10,7 @@ allowed drift.
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -86,6 +87,7 @@ def test_a_program_is_unchanged_and_its_steps_are_detected(name: str, tmp_path: 
     (tmp_path / "elsewhere").mkdir()
 
     recording = record(tmp_path, _command(case, tmp_path), *case.options)
+    ended_ns = time.time_ns()
 
     assert recording.done.returncode == case.code, recording.done.stderr
     assert recording.done.stdout == "".join(rank["printed"] for rank in recording.truth)
@@ -95,7 +97,7 @@ def test_a_program_is_unchanged_and_its_steps_are_detected(name: str, tmp_path: 
         worker = f"rank{rank}" if case.ranks > 1 else None
         with recording.open(worker, WHOLE_RUN) as opened:
             assert len(opened.workers) == case.ranks
-            _check_steps(opened, truth, case)
+            _check_steps(opened, truth, case, ended_ns)
             _check_views(opened, has_loader=truth["steps"][0]["samples"] is not None)
         if case.window is not None:
             with recording.open(worker, "1") as opened:
@@ -115,8 +117,15 @@ def _filled(stderr: str, case: Case) -> str:
     return stderr.format(file=file, line=raises[0] if raises else None)
 
 
-def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case) -> None:
-    """Every step of every phase is recorded once, with the right end."""
+def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case, ended_ns: int) -> None:
+    """Every step of every phase is recorded once, with the right end.
+
+    Args:
+        opened: The recording.
+        truth: What the program knows of itself.
+        case: The program.
+        ended_ns: When its process had ended, nanoseconds since 1970.
+    """
     base_ns = opened.trace.meta.base_ns
     rows = opened.trace.side["timed_steps"].frame.sort("start_us").rows(named=True)
     for phase in ("train", "evaluation"):
@@ -128,7 +137,9 @@ def _check_steps(opened: OpenedTrace, truth: dict[str, Any], case: Case) -> None
             whole = whole[: max(len(actual), len(whole) - 1)]
         assert [row["step"] for row in actual] == list(range(len(whole)))
         assert {row["by"] for row in actual} <= {case.by}
-        begins = [step["begin_ns"] for step in expected[1:]] + [truth["ended_ns"]]
+        # A step whose end nothing shows ends with the recording, after the program's own notes.
+        last_ns = truth["ended_ns"] if case.sees_end else ended_ns
+        begins = [*(step["begin_ns"] for step in expected[1:]), last_ns]
         for row, step, next_ns in zip(actual, whole, begins, strict=False):
             end_ns = base_ns + round((row["start_us"] + row["duration_us"]) * 1000)
             # Nothing follows the last call of a module: its step ends with the call itself.
