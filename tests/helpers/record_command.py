@@ -23,7 +23,7 @@ COMMAND = (
 )
 """The command without its verdict, which costs a second and is tested by itself."""
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 MARK = "[record] "
 """What lines of the recorder begin with."""
 

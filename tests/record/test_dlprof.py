@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 PROGRAM = Path(__file__).parent / "programs" / "plain.py"
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def test_a_program_is_recorded_and_its_iterations_reported(tmp_path: Path) -> None:
