@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from torch_tb_profiler.knowledge.questions import AnswerSource, Question, question_file
@@ -52,6 +54,19 @@ def test_questions_read_as_questions_and_stand_once() -> None:
     assert len({each.text for each in QUESTIONS}) == len(QUESTIONS)
     assert all(each.text.endswith("?") and len(each.text) <= 45 for each in QUESTIONS)
     assert set(question_file().issues) <= set(ISSUE_TEXTS)
+
+
+def test_general_words_hide_no_subject() -> None:
+    subjects = {
+        word
+        for each in QUESTIONS
+        for name in (each.topic, *each.records)
+        for word in re.findall(r"[a-z]+", name.lower())
+    }
+    general = question_file().general_words
+    assert {"which", "with"} <= general
+    assert not general & subjects
+    assert all(re.fullmatch("[a-z]{4,}", word) for word in general)
 
 
 def test_a_source_names_a_column_or_a_fact() -> None:

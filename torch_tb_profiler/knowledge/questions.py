@@ -77,6 +77,7 @@ class QuestionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         questions: The questions.
+        general_words: Words of a question in one's own words that name nothing to see.
         issues: Codes of quality notes that concern how was recorded, although no event is lost.
         few_steps: Sentence about fewer whole steps than ``least_steps``, with ``{steps}`` and
             ``{noun}``.
@@ -87,6 +88,7 @@ class QuestionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     questions: tuple[Question, ...]
+    general_words: frozenset[str]
     issues: tuple[str, ...]
     few_steps: str
     least_steps: int

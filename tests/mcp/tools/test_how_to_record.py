@@ -30,6 +30,16 @@ def test_code_for_a_question_has_what_it_needs_alone(ask: Ask) -> None:
     assert CODE.findall(ask("how_to_record", question="memory")) == [code]
 
 
+def test_words_that_name_nothing_do_not_choose_a_question(ask: Ask) -> None:
+    whole = ask("how_to_record", question="Which options would record this?")
+    assert "so that every question can be answered:" in whole
+    assert CODE.findall(whole) == CODE.findall(ask("how_to_record"))
+    memory = ask("how_to_record", question="the memory")
+    # "Which" and "what" stand in questions of other subjects.
+    longer = ask("how_to_record", question="Which options would record what memory does?")
+    assert CODE.findall(longer) == CODE.findall(memory)
+
+
 @pytest.mark.parametrize(
     ("framework", "expected"),
     [

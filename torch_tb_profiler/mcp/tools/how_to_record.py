@@ -20,26 +20,6 @@ from torch_tb_profiler.requests.errors import unknown
 from torch_tb_profiler.requests.questions import Subject
 
 ANSWERS = ("no", "partly", "yes")
-_NO_TOPICS = frozenset(
-    {
-        "does",
-        "have",
-        "option",
-        "options",
-        "program",
-        "recorded",
-        "recording",
-        "record",
-        "shows",
-        "that",
-        "this",
-        "what",
-        "which",
-        "with",
-        "would",
-    }
-)
-"""Words of questions that do not say what is to be seen."""
 _COMMON = frozenset({"python", "torch-tb-profiler"})
 """Commands that do not say which recorder is meant."""
 
@@ -162,7 +142,7 @@ def _matching(text: str, *, is_optional: bool) -> list[Question]:
     if exact:
         return exact
     words = [word for word in low.replace("?", " ").split() if len(word) > 3]
-    words = [word for word in words if word not in _NO_TOPICS]
+    words = [word for word in words if word not in question_file().general_words]
     if not words:
         return list(every)
     scored = [(sum(word in _text(each) for word in words), each) for each in every]
