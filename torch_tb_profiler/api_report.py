@@ -46,5 +46,5 @@ class HtmlReport:
 
     def _repr_html_(self) -> str:
         document = inline_document(self._contents)
-        is_whole = document.count("<tr") == self.html.count("<tr")
-        return report_frame(document, repr(self), WHOLE if is_whole else SHORTENED)
+        message = SHORTENED if document.is_shortened else WHOLE
+        return report_frame(document.html, repr(self), message)

@@ -13,12 +13,12 @@ from tests.helpers.export_readers import Page
 from tests.reports.examples import HOSTILE, KERNELS, SPEC, kernels_view
 from torch_tb_profiler.loading.catalog import Catalog, TraceRoot
 from torch_tb_profiler.loading.queries.report import report_contents
-from torch_tb_profiler.reports.html.document import SECURITY, dumps
+from torch_tb_profiler.reports.html.document import SECURITY, dumps, inline_document
 from torch_tb_profiler.reports.html.tables import table_markup
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.report import ReportContents, ReportSource
 from torch_tb_profiler.requests.views import ViewResult
-from torch_tb_profiler.views.schema import Line, Series, Table
+from torch_tb_profiler.views.schema import Line, Series, Table, View
 from torch_tb_profiler.views.timeline.picture import Box, Picture, PictureNote, PictureTrack
 
 
@@ -60,10 +60,40 @@ def test_a_cut_table_says_how_many_rows_there_are_and_by_what() -> None:
     shown = table_markup(Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema())))
     assert "first 500 of 2,000 rows, by Share" in shown.markup
     assert shown.markup.count("<tr>") == 501
+    assert (shown.row_count, shown.cut_at_bytes) == (500, None)
     small = table_markup(Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema())), 10_000)
     count = small.markup.count("<tr>") - 1
     assert 10 < count < 60
     assert f"first {count} of 2,000 rows" in small.markup
+    assert (small.row_count, small.cut_at_bytes) == (count, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("tables", "rows", "name_length", "is_shortened"),
+    [
+        (1, 50, 10, False),
+        (1, 2000, 10, False),  # by the number of rows, in both
+        (2, 500, 2000, False),  # by the size of a table, which is that of the saved document
+        (20, 500, 10, True),
+    ],
+)
+def test_inline_it_says_whether_the_saved_document_has_more_rows(
+    tables: int, rows: int, name_length: int, is_shortened: bool
+) -> None:
+    columns = {
+        key: [f"{n} {'k' * name_length}" for n in range(rows)]
+        if dtype == pl.String
+        else [float(n) for n in range(rows)]
+        for key, dtype in KERNELS.polars_schema().items()
+    }
+    table = Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema()))
+    view = View(tables={f"kernels{n}": table for n in range(tables)})
+    results = (ViewResult(SPEC, View(), Subject()), ViewResult(SPEC, view, Subject()))
+    contents = ReportContents(results)
+    inline = inline_document(contents)
+    assert inline.is_shortened is is_shortened
+    saved_rows = dumps(contents).decode().count("<tr")
+    assert (inline.html.count("<tr") < saved_rows) is is_shortened
 
 
 def test_a_column_with_one_value_is_a_line_below_the_table() -> None:

@@ -22,7 +22,7 @@ from torch_tb_profiler.reports.html.inline import (
 )
 from torch_tb_profiler.requests.questions import Subject
 from torch_tb_profiler.requests.views import ViewResult
-from torch_tb_profiler.views.schema import Fact, Line, Note, Series, Table, View
+from torch_tb_profiler.views.schema import Column, Fact, Line, Note, Series, Table, View
 
 BREAKING = "\"></iframe></style><script>alert(1)</script>&quot;<b onclick='x'>"
 
@@ -37,6 +37,14 @@ def _long_table(rows: int, row_count: int | None = None) -> Table:
         for key, dtype in KERNELS.polars_schema().items()
     }
     return Table(KERNELS, pl.DataFrame(columns, KERNELS.polars_schema()), row_count=row_count)
+
+
+def _wide_table(rows: int) -> Table:
+    """Of columns of long texts."""
+    columns = tuple(Column(f"c{n}", f"C {n}", "string", None, "Help.") for n in range(100))
+    texts = [f"{row} {'&' * 300}" for row in range(rows)]
+    spec = replace(KERNELS, columns=columns, sort="c0")
+    return Table(spec, pl.DataFrame({column.key: texts for column in columns}))
 
 
 def test_hostile_names_stay_text() -> None:
@@ -79,6 +87,9 @@ def test_rows_that_are_not_shown_are_counted_and_can_be_had() -> None:
     part = result_markup(_result(View(tables={"kernels": _long_table(5, row_count=2000)})))
     assert "trace.view(&quot;kernels&quot;, table=&quot;kernels&quot;)" in part
     assert "All rows" not in result_markup(_result(View(tables={"kernels": _long_table(5)})))
+    wide = result_markup(_result(View(tables={"kernels": _wide_table(MAX_ROWS)})))
+    assert 1 <= wide.count("<tr>") - 1 < MAX_ROWS
+    assert "result.table(&quot;kernels&quot;)" in wide
 
 
 def test_figures_and_notes_that_are_not_shown_are_counted() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
+from msgspec import Struct
+
 from torch_tb_profiler._version import __version__
 from torch_tb_profiler.reports.headings import distinct_headings, heading_of
 from torch_tb_profiler.reports.html.charts import chart
@@ -37,21 +39,46 @@ _TOP_ROWS = 5
 _CHECKS = "checked"
 
 
+class InlineDocument(Struct, frozen=True):
+    """A report for a frame in another page.
+
+    Attributes:
+        html: The document.
+        is_shortened: Whether the document of :func:`dumps` has more rows.
+    """
+
+    html: str
+    is_shortened: bool
+
+
 def dumps(contents: ReportContents) -> bytes:
     """The report as UTF-8. The same recording gives the same bytes."""
-    return _document(contents, TABLES_BYTES, None)
+    return _document(contents, _table_bytes(contents, TABLES_BYTES), None, []).encode()
 
 
-def inline_document(contents: ReportContents) -> str:
+def inline_document(contents: ReportContents) -> InlineDocument:
     """The report for a frame in another page: fewer rows, and links within it stay within it."""
     base = element("base", href="about:srcdoc")
-    return _document(contents, INLINE_TABLES_BYTES, base).decode()
+    shown: list[ShownTable] = []
+    document = _document(contents, _table_bytes(contents, INLINE_TABLES_BYTES), base, shown)
+    saved_bytes = _table_bytes(contents, TABLES_BYTES)
+    limits = [table.cut_at_bytes for table in shown if table.cut_at_bytes is not None]
+    return InlineDocument(document, any(limit < saved_bytes for limit in limits))
 
 
-def _document(contents: ReportContents, tables_bytes: int, base: Markup | None) -> bytes:
+def _table_bytes(contents: ReportContents, tables_bytes: int) -> int:
+    """How long one table of a view may be where all of them may have ``tables_bytes``."""
+    count = sum(len(result.view.tables) for result in contents.results)
+    return min(MAX_BYTES, tables_bytes // max(1, count))
+
+
+def _document(
+    contents: ReportContents, room_bytes: int, base: Markup | None, shown: list[ShownTable]
+) -> str:
+    """The document; adds its tables to ``shown``."""
     first = contents.results[0]
     heading = heading_of(first)
-    body = joined(_body(contents, first, heading, tables_bytes))
+    body = joined(_body(contents, first, heading, room_bytes, shown))
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -62,15 +89,16 @@ def _document(contents: ReportContents, tables_bytes: int, base: Markup | None) 
         Markup(f"<style>{page_style()}</style>"),
     )
     document = element("html", head, element("body", element("main", body)), lang="en")
-    return f"<!DOCTYPE html>\n{document}\n".encode()
+    return f"<!DOCTYPE html>\n{document}\n"
 
 
 def _body(
-    contents: ReportContents, first: ViewResult, heading: str, tables_bytes: int
+    contents: ReportContents,
+    first: ViewResult,
+    heading: str,
+    room_bytes: int,
+    shown: list[ShownTable],
 ) -> Iterable[Markup | None]:
-    count = sum(len(result.view.tables) for result in contents.results)
-    room_bytes = min(MAX_BYTES, tables_bytes // max(1, count))
-    shown: list[ShownTable] = []
     title = "PyTorch profile" if first.baseline is None else "Comparison of two PyTorch profiles"
     yield element("h1", title)
     yield element("p", heading, class_="soft")

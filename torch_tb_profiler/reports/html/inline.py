@@ -150,16 +150,16 @@ def _table_parts(result: ViewResult) -> Iterator[_Part]:
 
 
 def _table(result: ViewResult, table: Table) -> Markup:
-    shown = table_markup(table, MAX_TABLE_BYTES, MAX_ROWS).markup
+    shown = table_markup(table, MAX_TABLE_BYTES, MAX_ROWS)
     name, height = table.spec.name, table.frame.height
     if table.row_count is not None and table.row_count > height:
         code = f'trace.view("{result.spec.name}", table="{name}")'
-    elif height > MAX_ROWS:
+    elif height > shown.row_count:
         code = f'result.table("{name}")'
     else:
-        return shown
+        return shown.markup
     hint = element("p", "All rows: ", element("code", code), class_="soft")
-    return joined([shown, hint])
+    return joined([shown.markup, hint])
 
 
 def _without_rows(note: Note) -> Note:

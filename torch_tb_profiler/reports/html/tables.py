@@ -32,10 +32,19 @@ MANY_COLUMNS = 12
 
 
 class ShownTable(Struct, frozen=True):
-    """A table, and the columns that it shows, for the chapter on how numbers are counted."""
+    """A table as a report shows it.
+
+    Attributes:
+        markup: The table.
+        columns: The columns with values, for the chapter on how numbers are counted.
+        row_count: Number of rows it shows.
+        cut_at_bytes: The size that left rows out; None if no size did.
+    """
 
     markup: Markup
     columns: tuple[Column, ...]
+    row_count: int = 0
+    cut_at_bytes: int | None = None
 
 
 def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_ROWS) -> ShownTable:
@@ -56,10 +65,12 @@ def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_
     bars = {each.key for each in table.spec.columns if each.unit == "pct"}
     rows: list[Markup] = []
     size = 0
+    cut_at_bytes = None
     for at in range(min(table.frame.height, max_rows)):
         row = _row(shown, at, table, bars)
         size += len(row.encode())
         if size > room_bytes and rows:
+            cut_at_bytes = room_bytes
             break
         rows.append(row)
     header = element("tr", *(_header(column, table) for column in shown))
@@ -81,7 +92,8 @@ def table_markup(table: Table, room_bytes: int = MAX_BYTES, max_rows: int = MAX_
         ]
     )
     keys = {column.key for column in known}
-    return ShownTable(markup, tuple(each for each in table.spec.columns if each.key in keys))
+    with_values = tuple(each for each in table.spec.columns if each.key in keys)
+    return ShownTable(markup, with_values, len(rows), cut_at_bytes)
 
 
 def _heading(table: Table, count: str) -> Markup:
