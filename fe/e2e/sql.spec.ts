@@ -183,6 +183,9 @@ test("one worker or all of the run; more rows than are shown; a query too long f
   await expect(page.getByRole("note")).toContainText("too long for a link");
   await expect(page.getByRole("main")).toContainText("1 row, in");
   await expect(page).not.toHaveURL(/query=/);
+  // The note is about the query that ran, not about what is typed next.
+  await editor(page).fill("select 2");
+  await expect(page.getByRole("note")).toHaveCount(0);
 });
 
 test("the selection applies to views, and a note says to which tables", async ({ guarded: page, standalone }) => {
@@ -210,6 +213,49 @@ test("tables and columns are listed, searched and inserted", async ({ guarded: p
   await expect(editor(page)).toHaveValue("select launch_delay_ns from x");
   await panel.getByRole("button", { name: "First 100 rows" }).click();
   await expect(page.getByRole("main")).toContainText("61 rows, in");
+  expect(await faults(page)).toEqual([]);
+});
+
+test("the columns of an open table have room", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#${RUN}`);
+  const list = page.getByRole("region", { name: "List of tables" });
+  const height = async () => (await list.boundingBox())?.height ?? 0;
+  expect(await height()).toBeLessThan(200);
+  await list.getByRole("button", { name: /^raw.device_work/ }).click();
+  expect(await height()).toBeGreaterThan(450);
+});
+
+test("on a phone suggestions and menus lie within the screen", async ({ guarded: page, standalone }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${standalone.url}#${RUN}`);
+  const ends = async (box: Locator) => {
+    const { x, width } = (await box.boundingBox()) ?? { x: -1, width: 0 };
+    return [x, x + width];
+  };
+  await editor(page).pressSequentially("select s.na from raw.slices s where s.na");
+  expect(await ends(page.locator(".sql-completions"))).toEqual([8, 382]);
+  await editor(page).press("Escape");
+  await editor(page).press("Control+Enter");
+  await page.getByRole("button", { name: "History ▾" }).click();
+  const [, end = 0] = await ends(page.locator(".sql-past").getByRole("button", { name: /^Delete from/ }));
+  expect(end).toBeGreaterThan(350);
+});
+
+test("a text of a megabyte is edited and refused, not painted", async ({ guarded: page, standalone }) => {
+  await page.goto(`${standalone.url}#${RUN}`);
+  await expect(page.locator(".sql-painted")).toHaveCount(1);
+  // Typing so much line by line takes a browser minutes in any field.
+  await editor(page).evaluate((field, text) => {
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value")?.set?.call(field, text);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }, `select ${`${"a, ".repeat(33)}\n`.repeat(10_000)}1`);
+  await expect(page.locator(".sql-painted")).toHaveCount(0);
+  const started = Date.now();
+  await editor(page).press("Control+End");
+  await editor(page).press("0");
+  expect(Date.now() - started).toBeLessThan(5000);
+  await editor(page).press("Control+Enter");
+  await expect(page.getByRole("alert")).toContainText(/has 1.000.009 characters; 20.000 are possible/);
   expect(await faults(page)).toEqual([]);
 });
 

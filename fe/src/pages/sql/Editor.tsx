@@ -9,13 +9,15 @@ import { CompletionList, optionId } from "./CompletionList";
 import { characterBox, replaceText } from "./editing";
 import type { ErrorRange } from "./errorPosition";
 import type { TableNames } from "./relations";
-import { linesOf, tokensOf, type Token } from "./tokens";
+import { linesOf, tokensOf, type PaintedRun } from "./tokens";
 
 interface Props {
   readonly text: string;
   readonly names: TableNames;
   /** What is marked as wrong. */
   readonly error: ErrorRange | null;
+  /** A longer text is a plain one: it cannot run, and a page of that many coloured words would stand still. */
+  readonly maxPainted: number;
   /** Id of the element that describes the error. */
   readonly errorId: string | null;
   readonly area: RefObject<HTMLTextAreaElement | null>;
@@ -23,7 +25,7 @@ interface Props {
   readonly onRun: () => void;
 }
 
-export function Editor({ text, names, error, errorId, area, onChange, onRun }: Props) {
+export function Editor({ text, names, error, maxPainted, errorId, area, onChange, onRun }: Props) {
   const [completions, setCompletions] = useState<Completions | null>(null);
   const [active, setActive] = useState(0);
   const [position, setPosition] = useState({ left: 0, top: 0 });
@@ -31,11 +33,12 @@ export function Editor({ text, names, error, errorId, area, onChange, onRun }: P
   const frame = useRef<HTMLDivElement>(null);
   const listId = useId();
   const helpId = useId();
+  const isPainted = text.length <= maxPainted;
   const items = completions?.items ?? [];
   const chosen = items[Math.min(active, items.length - 1)];
 
   const complete = (value: string, caret: number, isWanted = false) => {
-    setCompletions(completionsAt(value, caret, names, isWanted));
+    setCompletions(value.length > maxPainted ? null : completionsAt(value, caret, names, isWanted));
     setActive(0);
   };
   useLayoutEffect(() => {
@@ -83,8 +86,8 @@ export function Editor({ text, names, error, errorId, area, onChange, onRun }: P
 
   return (
     <div className="sql-editor" ref={frame}>
-      <div className="sql-scroll">
-        <Painted text={text} error={error} element={painted} />
+      <div className={isPainted ? "sql-scroll" : "sql-plain"}>
+        {isPainted && <Painted text={text} error={error} element={painted} />}
         <textarea
           ref={area}
           className="sql-text"
@@ -135,7 +138,7 @@ const Painted = memo(function Painted({ text, error, element }: PaintedProps) {
     <pre className="sql-painted" aria-hidden="true" ref={element}>
       {lines.map((line, index) => (
         <div key={index} className="sql-line">
-          {line.flatMap((token) => split(token, error)).map(({ kind, text: part, start, isWrong }) => (
+          {line.flatMap((run) => split(run, error)).map(({ kind, text: part, start, isWrong }) => (
             <span key={start} className={isWrong ? `sql-${kind} sql-wrong` : `sql-${kind}`}>
               {part}
             </span>
@@ -148,16 +151,16 @@ const Painted = memo(function Painted({ text, error, element }: PaintedProps) {
   );
 });
 
-interface Part extends Token {
+interface Part extends PaintedRun {
   readonly isWrong: boolean;
 }
 
-/** A token in the parts inside and outside of the error. */
-function split(token: Token, error: ErrorRange | null): Part[] {
-  if (error === null || error.end <= token.start || error.start >= token.end) return [{ ...token, isWrong: false }];
-  const boundaries = [token.start, Math.max(token.start, error.start), Math.min(token.end, error.end), token.end];
+/** A run in the parts inside and outside of the error. */
+function split(run: PaintedRun, error: ErrorRange | null): Part[] {
+  if (error === null || error.end <= run.start || error.start >= run.end) return [{ ...run, isWrong: false }];
+  const boundaries = [run.start, Math.max(run.start, error.start), Math.min(run.end, error.end), run.end];
   return boundaries.slice(0, -1).flatMap((start, index): Part[] => {
     const end = boundaries[index + 1] ?? start;
-    return end <= start ? [] : [{ ...token, text: token.text.slice(start - token.start, end - token.start), start, end, isWrong: index === 1 }];
+    return end <= start ? [] : [{ ...run, text: run.text.slice(start - run.start, end - run.start), start, end, isWrong: index === 1 }];
   });
 }

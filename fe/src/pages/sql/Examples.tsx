@@ -14,12 +14,9 @@ export function ExampleCards({ examples, onRun }: Props) {
         <span className="soft">A click runs one; change it in the editor.</span>
       </header>
       <ul className="body sql-examples">
-        {examples.map(({ title, help, query }) => (
-          <li key={title}>
-            <button type="button" className="sql-example" title={query} onClick={() => onRun(query)}>
-              <b>{title}</b>
-              <span className="soft">{help}</span>
-            </button>
+        {examples.map((example) => (
+          <li key={example.title}>
+            <Example example={example} onRun={onRun} />
           </li>
         ))}
       </ul>
@@ -30,12 +27,18 @@ export function ExampleCards({ examples, onRun }: Props) {
 export function ExampleMenu({ examples, onRun }: Props) {
   return (
     <div className="menu sql-menu">
-      {examples.map(({ title, help, query }) => (
-        <button key={title} type="button" className="sql-example" title={query} onClick={() => onRun(query)}>
-          <b>{title}</b>
-          <span className="soft">{help}</span>
-        </button>
+      {examples.map((example) => (
+        <Example key={example.title} example={example} onRun={onRun} />
       ))}
     </div>
+  );
+}
+
+function Example({ example: { title, help, query }, onRun }: Pick<Props, "onRun"> & { readonly example: SqlExamplePayload }) {
+  return (
+    <button type="button" className="sql-example" title={query} onClick={() => onRun(query)}>
+      <b>{title}</b>
+      <span className="soft">{help}</span>
+    </button>
   );
 }

@@ -130,9 +130,9 @@ export function SqlBody({ target, listing }: Props) {
               )}
             </Popover>
           </header>
-          <Editor text={draft} names={names} error={error} errorId={failure === null ? null : ERROR_ID} area={area} onChange={setDraft} onRun={() => run(draft)} />
+          <Editor text={draft} names={names} error={error} maxPainted={listing.max_text} errorId={failure === null ? null : ERROR_ID} area={area} onChange={setDraft} onRun={() => run(draft)} />
           {failure !== null && query !== null && <QueryError failure={failure} position={error === null || hasPosition(failure) ? null : positionText(query, error)} />}
-          {longQuery !== null && (
+          {longQuery !== null && draft === longQuery && refusal === null && (
             <p className="sql-note soft" role="note">
               This query is too long for a link: in an address it takes {formatNumber(addressLength(longQuery))} characters, {formatNumber(MAX_ADDRESS_CHARACTERS)} are possible. Send its text instead.
             </p>

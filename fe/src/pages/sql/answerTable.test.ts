@@ -17,6 +17,20 @@ it("gives computed columns keys that filters and orders of the address can name,
   expect(table?.null_reasons["count_star"]).toContain("Null");
 });
 
+it("keeps the reasons of the server, whatever the key becomes", () => {
+  const answer = view("sum(x)", "y");
+  const reasons = { "sum(x)": "Not recorded." };
+  const table = answerTable({ ...answer, tables: { answer: { ...answer.tables["answer"], null_reasons: reasons } } } as View);
+  expect(table?.null_reasons["sum_x"]).toBe("Not recorded.");
+});
+
+it("tells columns of one title apart by their keys", () => {
+  const answer = view("name", "name_2", "id");
+  const columns = answer.tables["answer"]?.columns.map((column) => ({ ...column, title: column.key === "id" ? "Id" : "Name" }));
+  const table = answerTable({ ...answer, tables: { answer: { ...answer.tables["answer"], columns } } } as View);
+  expect(table?.columns.map(({ title }) => title)).toEqual(["name", "name_2", "Id"]);
+});
+
 it("has no table where the answer has none", () => {
   expect(answerTable({ tables: {} } as unknown as View)).toBeNull();
 });

@@ -12,12 +12,15 @@ export function answerTable({ tables }: View): Table | null {
   const table = tables[ANSWER];
   if (table === undefined) return null;
   const keys = new Set<string>();
+  const reasons: Record<string, string> = {};
   const columns = table.columns.map((column) => {
     const key = distinct(PLAIN_KEY.test(column.key) ? column.key : plainKey(column.key), keys);
     keys.add(key);
-    return key === column.key ? column : { ...column, key };
+    reasons[key] = table.null_reasons[column.key] ?? NULL_REASON;
+    // Two columns of one title, as of a table joined with itself, are called by their keys.
+    const isAmbiguous = table.columns.some((other) => other !== column && other.title === column.title);
+    return { ...column, key, title: isAmbiguous ? column.key : column.title };
   });
-  const reasons = Object.fromEntries(columns.map(({ key }) => [key, table.null_reasons[key] ?? NULL_REASON]));
   return { ...table, columns, null_reasons: reasons };
 }
 

@@ -1,7 +1,7 @@
 /** What may follow at the caret of a query: tables after `from`, columns of its tables, words of the dialect. */
 import type { ColumnPayload, SqlTablePayload } from "../../generated/schema";
 import { baseLabel } from "../../lib/units";
-import { isName, isTablePosition, relationsOf, significant, type Relations, type TableNames } from "./relations";
+import { isName, tablePositions, relationsOf, significant, type Relations, type TableNames } from "./relations";
 import { KEYWORDS, nameOf, quotedName, tokensOf, type Token } from "./tokens";
 
 export interface Completion {
@@ -72,7 +72,7 @@ export function completionsAt(query: string, caret: number, names: TableNames, i
   const qualifier = qualifierOf(before);
   if (!isWanted && qualifier === null && typed.length < MIN_TYPED) return null;
   if (before.at(-1)?.text.toLowerCase() === "as") return null;
-  const all = candidates(query, from, before, qualifier, names);
+  const all = candidates(query, before, qualifier, names);
   const items = ranked(all, typed.toLowerCase()).slice(0, MAX_ITEMS);
   const isComplete = !isWanted && items[0]?.label.toLowerCase() === typed.toLowerCase() && query.slice(caret, caret + 1) !== ".";
   return items.length === 0 || isComplete ? null : { from, to: isWord ? inside.end : caret, items };
@@ -96,10 +96,10 @@ function qualifierOf(before: readonly Token[]): readonly string[] | null {
   return path;
 }
 
-function candidates(query: string, from: number, before: readonly Token[], qualifier: readonly string[] | null, names: TableNames): Completion[] {
+function candidates(query: string, before: readonly Token[], qualifier: readonly string[] | null, names: TableNames): Completion[] {
   const relations = relationsOf(tokensOf(query), names);
   if (qualifier !== null) return qualified(qualifier, relations, names);
-  if (isTablePosition([...before, { kind: "name", text: "", start: from, end: from }], before.length)) return tableCompletions(relations, names);
+  if (tablePositions(before).at(-1) === true) return tableCompletions(relations, names);
   return [...columnsOf(relations, names), ...functions(), ...keywords()];
 }
 

@@ -38,9 +38,12 @@ function isEntry(value: unknown): value is HistoryEntry {
 }
 
 let current: History | null = null;
+/** Whether the storage holds what is listed here; it may be full, or forbidden. */
+let isStored = true;
 const listeners = new Set<() => void>();
 
-function read(): History {
+/** What is listed now. */
+export function readHistory(): History {
   try {
     current ??= parseHistory(localStorage.getItem(STORAGE_KEY));
   } catch {
@@ -49,23 +52,34 @@ function read(): History {
   return current;
 }
 
+/** With what other tabs wrote meanwhile. */
+function latest(): History {
+  if (isStored) current = null;
+  return readHistory();
+}
+
 function write(next: History): void {
   current = next;
+  isStored = true;
   try {
     if (next.length === 0) localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
   } catch {
-    // not remembered after a reload, but listed until then
+    isStored = false; // not remembered after a reload, but listed until then
   }
+  notify();
+}
+
+function notify(): void {
   for (const listener of listeners) listener();
 }
 
 export function rememberQuery(query: string): void {
-  write(addEntry(read(), { query, atMs: Date.now() }));
+  write(addEntry(latest(), { query, atMs: Date.now() }));
 }
 
 export function forgetQuery(query: string): void {
-  write(read().filter((each) => each.query !== query));
+  write(latest().filter((each) => each.query !== query));
 }
 
 export function forgetAllQueries(): void {
@@ -73,10 +87,19 @@ export function forgetAllQueries(): void {
 }
 
 export function useHistory(): History {
-  return useSyncExternalStore(subscribe, read);
+  return useSyncExternalStore(subscribeHistory, readHistory);
 }
 
-function subscribe(listener: () => void): () => void {
+/** Calls `listener` after each change, of this tab or another; until the function that it returns is called. */
+export function subscribeHistory(listener: () => void): () => void {
   listeners.add(listener);
+  window.addEventListener("storage", onStorage);
   return () => listeners.delete(listener);
+}
+
+/** Another tab wrote. */
+function onStorage({ key }: StorageEvent): void {
+  if (key !== STORAGE_KEY && key !== null) return;
+  latest();
+  notify();
 }

@@ -35,8 +35,9 @@ export function relationsOf(tokens: readonly Token[], names: TableNames): Relati
   const words = significant(tokens);
   const tables = new Map<string, SqlTablePayload>();
   const defined = definitionsOf(words);
+  const positions = tablePositions(words);
   words.forEach((_, at) => {
-    if (!isTablePosition(words, at)) return;
+    if (positions[at] !== true) return;
     const { path, next } = pathAt(words, at);
     const table = names.get(path.join("."));
     if (table === undefined) return;
@@ -51,24 +52,27 @@ export function relationsOf(tokens: readonly Token[], names: TableNames): Relati
   return { tables, defined };
 }
 
-/** Whether a table is named at this word: after `from` and `join`, and after a comma in the list of tables. */
-export function isTablePosition(words: readonly Token[], at: number): boolean {
-  const before = words[at - 1];
-  const word = before?.text.toLowerCase();
-  if (word === "from" || word === "join") return before?.kind === "keyword";
-  if (word !== ",") return false;
-  // Back to the word that began the list, outside of what is in parentheses.
-  let depth = 0;
-  for (let index = at - 2; index >= 0; index--) {
-    const { text, kind } = words[index] as Token;
-    if (text === ")") depth += 1;
-    else if (text === "(" && --depth < 0) return false;
-    else if (depth === 0 && kind === "keyword") {
-      if (text.toLowerCase() === "from") return true;
-      if (AFTER_TABLES.has(text.toLowerCase())) return false;
+/**
+ * Whether a table is named at each word, and behind the last one: after `from` and `join`, and after a comma in the list
+ * of tables.
+ */
+export function tablePositions(words: readonly Token[]): boolean[] {
+  const positions = [false];
+  // Whether a list of tables is open in each of the parentheses around.
+  const lists = [false];
+  for (const { kind, text } of words) {
+    const word = text.toLowerCase();
+    let isNext = false;
+    if (word === "(") lists.push(false);
+    else if (word === ")" && lists.length > 1) lists.pop();
+    else if (word === ",") isNext = lists.at(-1) === true;
+    else if (kind === "keyword") {
+      isNext = word === "from" || word === "join";
+      if (word === "from" || AFTER_TABLES.has(word)) lists[lists.length - 1] = word === "from";
     }
+    positions.push(isNext);
   }
-  return false;
+  return positions;
 }
 
 /** The names joined by dots from this word on. */

@@ -37,7 +37,11 @@ it("takes no longer than its length for a long text that never ends", () => {
 it("splits tokens at the ends of lines", () => {
   const lines = linesOf(tokensOf("select 1,\n'a\nb'\n"));
   expect(lines.map((line) => line.map(({ text }) => text).join(""))).toEqual(["select 1,", "'a", "b'", ""]);
-  expect(lines[2]?.[0]).toMatchObject({ kind: "string", start: 13, end: 15 });
+  expect(lines[2]?.[0]).toEqual({ kind: "string", text: "b'", start: 13, end: 15 });
+});
+
+it("joins what has no colour", () => {
+  expect(linesOf(tokensOf("select a.b, \"c\" + 1"))[0]?.map(({ kind, text }) => [kind, text])).toEqual([["keyword", "select"], ["plain", ' a.b, "c" + '], ["number", "1"]]);
 });
 
 it("quotes the names that need it, and reads them back", () => {

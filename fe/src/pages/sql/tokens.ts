@@ -46,21 +46,39 @@ export function tokensOf(query: string): Token[] {
   return tokens;
 }
 
-/** The tokens of each line, for painting; one that spans lines is split. */
-export function linesOf(tokens: readonly Token[]): Token[][] {
-  const lines: Token[][] = [[]];
+/** A stretch of a line in one colour. */
+export interface PaintedRun {
+  readonly kind: "keyword" | "string" | "number" | "comment" | "plain";
+  readonly text: string;
+  /** Offset in the query. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The runs of each line; tokens that span lines are split, and those without a colour are joined. */
+export function linesOf(tokens: readonly Token[]): PaintedRun[][] {
+  const lines: PaintedRun[][] = [[]];
   for (const token of tokens) {
+    const kind = runKind(token);
     let start = token.start;
     token.text.split("\n").forEach((text, index) => {
       if (index > 0) {
         lines.push([]);
         start += 1;
       }
-      if (text !== "") lines.at(-1)?.push({ ...token, text, start, end: start + text.length });
-      start += text.length;
+      const line = lines.at(-1) ?? [];
+      const last = line.at(-1);
+      const end = start + text.length;
+      if (last?.kind === "plain" && kind === "plain") line[line.length - 1] = { ...last, text: last.text + text, end };
+      else if (text !== "") line.push({ kind, text, start, end });
+      start = end;
     });
   }
   return lines;
+}
+
+function runKind({ kind }: Token): PaintedRun["kind"] {
+  return kind === "keyword" || kind === "string" || kind === "number" || kind === "comment" ? kind : "plain";
 }
 
 /** The name that a token means: quotes removed, lower case as names have no case. */
