@@ -139,6 +139,9 @@ def test_types_and_nulls(bert: OpenedTrace) -> None:
     assert row[5:10] == ("[1, 2]", True, "x", 2**63 - 1, 2**63 - 1)
     assert answer.frame.columns[-1] == "a_2"
     assert answer.to_dict()["tables"]["answer"]["rows"][0][10] is None
+    largest = (2**127 - 1, 1 - 2**127)
+    numbers = ", ".join(f"({number})::hugeint" for number in largest)
+    assert bert.sql(f"select {numbers}").frame.rows() == [tuple(map(float, largest))]
     empty = bert.sql("select avg(parent), count(parent) from raw.slices where id < 0")
     assert empty.frame.rows() == [(None, 0)]
 

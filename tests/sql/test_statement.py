@@ -40,6 +40,13 @@ def test_no_column_that_is_used_is_left_out(query: str, used: set[str], unused: 
     assert not {key for key in unused if statement.uses(key)}
 
 
+@pytest.mark.parametrize("text", ["", " \n", "-- nothing", "/* nothing */ ;"])
+def test_a_text_without_a_statement_is_empty(text: str) -> None:
+    problem = read_statement(text)
+    assert isinstance(problem, Problem)
+    assert problem.message == "The query is empty."
+
+
 @pytest.mark.parametrize(
     ("query", "sources"),
     [

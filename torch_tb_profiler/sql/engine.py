@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -207,7 +208,7 @@ def _in_column_types(rows: pl.DataFrame) -> pl.DataFrame:
     for column in rows.iter_columns():
         if column.dtype.is_decimal():
             magnitude = column.abs().max()
-            fits = magnitude is None or int(str(magnitude)) <= _MAX_INT64
+            fits = magnitude is None or Decimal(str(magnitude)) <= _MAX_INT64
             columns.append(column.cast(pl.Int64 if fits else pl.Float64))
         elif column.dtype.is_integer():
             columns.append(column.cast(pl.Int64))

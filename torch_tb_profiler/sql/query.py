@@ -148,8 +148,6 @@ def _check_text(text: str) -> None:
     if len(text) > MAX_TEXT:
         message = f"The query has {len(text):,} characters; {MAX_TEXT:,} are possible."
         raise RequestError("sql_text", message, "Replace lists of values by a join or a condition.")
-    if not text.strip():
-        raise RequestError("sql_text", "The query is empty.", "For example: select * from kernels")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -22,6 +22,9 @@ SYNTAX = "sql_syntax"
 REFUSED = "sql_refused"
 ONLY_SELECT = "Only one SELECT is possible: traces are read, never changed."
 OTHER_TABLES = "See 'torch-tb-profiler sql PATH --tables' for the tables there are."
+_EMPTY = Problem("sql_text", "The query is empty.", "For example: select * from kernels")
+"""Of a text without a statement: of spaces and comments alone."""
+
 MAX_SHOWN = 60
 
 
@@ -56,6 +59,8 @@ def query_tree(connection: Any, text: str) -> dict[str, Any] | Problem:
     if parsed["error"]:
         return _parse_problem(text, parsed)
     statements = parsed["statements"]
+    if not statements:
+        return _EMPTY
     if len(statements) != 1:
         message = f"There are {len(statements)} statements. {ONLY_SELECT}"
         return Problem(REFUSED, message, "Join them with WITH or UNION ALL, or run them in turn.")
