@@ -48,6 +48,14 @@ def tensorboard_points(folder: Path) -> list[Point]:
     )
 
 
+def tensorboard_texts(folder: Path, name: str) -> list[str]:
+    """The texts of a name in the event files of a folder, in the order of their times."""
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    texts = events.Tensors(f"{name}/text_summary")
+    return [each.tensor_proto.string_val[0].decode() for each in texts]
+
+
 def mlflow_run(folder: Path, experiment: str) -> tuple[Any, list[Point]]:
     """The only run of an experiment, and the points of our tags."""
     from mlflow import MlflowClient  # noqa: PLC0415 - not everywhere

@@ -36,7 +36,11 @@ def journal_of(folder: str) -> list[dict[str, Any]]:
 
 def test_a_with_block_is_recorded_and_finished(tmp_path: Path) -> None:
     with torch_tb_profiler.record(tmp_path / "run", steps=(1, 2), sample_every_ms=0) as run:
-        train(5)
+        train(1)
+        written = [run.written_windows]
+        train(4)
+        written.append(run.written_windows)
+    assert written == [0, 1]
     assert run.folder == str(tmp_path / "run")
     assert any(name.endswith(".pt.trace.json.gz") for name in run.files)
     assert "5 steps, 0 evaluation steps, 1 trace" in run.summary()

@@ -1,5 +1,5 @@
-"""Logs a summary to loggers of Lightning: with its times where a logger can take them, else by the
-framework's own call."""
+"""Logs the points of a summary to loggers of Lightning: with their times where a logger can take
+them, else by the framework's own call."""
 
 from __future__ import annotations
 
@@ -33,19 +33,15 @@ def _tensorboard(logger: Any, summary: RecordingSummary) -> None:
     writer = logger.experiment
     for each in summary.scalars:
         writer.add_scalar(each.tag, each.value, each.step, walltime=each.wall_time_s)
-    for name, text in summary.verdict.texts().items():
-        writer.add_text(name, text)
     writer.flush()
 
 
 def _mlflow(logger: Any, summary: RecordingSummary) -> None:
     mlflow_runs.log_points(logger.experiment, logger.run_id, summary.scalars)
-    mlflow_runs.log_verdict(logger.experiment, logger.run_id, summary.verdict)
 
 
 def _wandb(logger: Any, summary: RecordingSummary) -> None:
     wandb_runs.log_points(logger.experiment, summary.scalars)
-    wandb_runs.log_verdict(logger.experiment, summary.verdict)
 
 
 def _log_metrics(logger: Any, summary: RecordingSummary) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch_tb_profiler.reports.scalars.tracked import without_credentials
+from torch_tb_profiler.reports.scalars.credentials import without_credentials
 
 
 def problem_of(name: str, action: Callable[[], object]) -> str | None:

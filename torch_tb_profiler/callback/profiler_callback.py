@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from torch_tb_profiler.callback.window_verdicts import WindowVerdicts
+from torch_tb_profiler.reports.scalars.verdict_texts import VERDICT
 
 if TYPE_CHECKING:
     from torch_tb_profiler.callback.summary import RecordingSummary
     from torch_tb_profiler.recorder.in_program import Recording
     from torch_tb_profiler.reports.scalars.tracked import RecordingVerdict
+
+LogTexts: TypeAlias = Callable[[Mapping[str, str]], list[str]]
+"""Logs the texts of a verdict by their names; returns a reason for each logger that failed."""
+
+LogPoints: TypeAlias = "Callable[[RecordingSummary], list[str]]"
+"""Likewise the points of the step metrics."""
 
 _CLASSES = {
     "lightning": ("lightning", "LightningProfiler"),
@@ -31,8 +40,9 @@ _INSTALLED = {"lightning": ("lightning", "pytorch_lightning"), "transformers": (
 
 
 class ProfilerCallback:
-    """Records a training, opens the recording at its end, prints the verdict in one line and logs
-    it with the step metrics to the loggers of the training.
+    """Records a training, prints the verdict in one line and logs it to the loggers of the
+    training: soon after a window was written that on the window, and at the end of the training,
+    with the step metrics, that on the recording.
 
     An instance is a callback of Lightning (a :class:`LightningRecorder`) or of Hugging Face's
     ``Trainer`` (a :class:`TransformersRecorder`). Of several ranks each records; the first opens
@@ -45,6 +55,7 @@ class ProfilerCallback:
 
     recording: Recording | None
     verdict: RecordingVerdict | None = None
+    _windows: WindowVerdicts | None = None
 
     def __new__(
         cls,
@@ -82,29 +93,61 @@ class ProfilerCallback:
         """
         super().__init__(folder, **options)  # type: ignore[call-arg]
 
-    def _report(self, log: Callable[[RecordingSummary], list[str]]) -> None:
+    def _follow_windows(self, log_texts: LogTexts) -> None:
+        """At the end of a step, in its thread: report the verdict on a window that was written.
+
+        Args:
+            log_texts: See :data:`LogTexts`.
+        """
+        recording = self.recording
+        if recording is None:
+            return
+        if self._windows is None or self._windows.recording is not recording:
+            self._windows = WindowVerdicts(recording)
+        try:
+            answer = self._windows.poll()
+            if isinstance(answer, dict):
+                _print(f"{answer[VERDICT]} {_how(recording)}")
+                _warn(log_texts(answer))
+            elif answer is not None:
+                _print(f"warning: a window was not analyzed: {answer} {_how(recording)}")
+        except Exception as error:  # the training goes on
+            _print(f"warning: a window was not analyzed: {error} {_how(recording)}")
+
+    def _report(self, log_texts: LogTexts, log_points: LogPoints) -> None:
         """Open the finished recording, print its verdict and log it.
 
         Args:
-            log: Logs a summary; returns a reason for each logger that failed.
+            log_texts: See :data:`LogTexts`.
+            log_points: See :data:`LogPoints`.
         """
+        if self._windows is not None:
+            self._windows.end()
         recording = self.recording
         if recording is None or recording.worker is None:
             return
-        how = f"Open it: torch-tb-profiler open {recording.folder}"
         try:
             from torch_tb_profiler.callback.summary import summarize_apart  # noqa: PLC0415 - polars
 
             summary = summarize_apart(recording.folder, recording.worker)
             self.verdict = summary.verdict
-            _print(f"{summary.verdict.texts()['profiler/verdict']} {how}")
-            for reason in log(summary):
-                _print(f"warning: the step metrics were not logged: {reason}")
+            texts = summary.verdict.texts()
+            _print(f"{texts[VERDICT]} {_how(recording)}")
+            _warn([*log_texts(texts), *log_points(summary)])
             if summary.shown_steps < summary.steps:
                 count = f"{summary.shown_steps:,} of {summary.steps:,} steps"
                 _print(f"logged {count}; all: torch-tb-profiler scalars {recording.folder} --to …")
         except Exception as error:  # the training is over, and its result counts
-            _print(f"warning: the recording was not analyzed: {error} {how}")
+            _print(f"warning: the recording was not analyzed: {error} {_how(recording)}")
+
+
+def _how(recording: Recording) -> str:
+    return f"Open it: torch-tb-profiler open {recording.folder}"
+
+
+def _warn(reasons: Iterable[str]) -> None:
+    for reason in reasons:
+        _print(f"warning: the verdict or the step metrics were not logged: {reason}")
 
 
 def _framework(name: str | None) -> str:

@@ -108,6 +108,24 @@ def summarize(folder: str, worker: str) -> RecordingSummary:
         catalog.store.close()
 
 
+def window_verdict(folder: str, worker: str) -> RecordingVerdict:
+    """The verdict on the last window of a worker that is still recorded. Nothing is cached, as the
+    end of the recording changes the file.
+
+    Raises:
+        LoadingError: there is no window.
+    """
+    catalog = Catalog([TraceRoot(folder)], cache=None, store=TraceStore(cache=None))
+    try:
+        files = [each for each in catalog.contents().files() if each.worker == worker]
+        windows = [each for each in files if each.span != WHOLE_RUN]
+        if not windows:
+            raise OpenError("no_recording", f"{folder} holds no window of {worker}.")
+        return _verdict(catalog, windows[-1])
+    finally:
+        catalog.store.close()
+
+
 def evenly(steps: Sequence[int], count: int) -> list[int]:
     """At most ``count`` of ``steps``, evenly spaced, the first and the last among them."""
     if len(steps) <= count:

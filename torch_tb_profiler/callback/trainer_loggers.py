@@ -1,10 +1,10 @@
-"""Logs a summary to the runs that a ``Trainer`` has open: MLflow's and W&B's active ones, and an
-event file of TensorBoard. The ``Trainer`` gives its callbacks no way to its own log call."""
+"""Logs the points of a summary to the runs that a ``Trainer`` has open: MLflow's and W&B's active
+ones, and an event file of TensorBoard. The ``Trainer`` gives its callbacks no way to its own log
+call."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from torch_tb_profiler.callback.problems import problem_of
 from torch_tb_profiler.callback.summary import RecordingSummary
+from torch_tb_profiler.callback.verdict_loggers import active_mlflow_run, active_wandb_run
 from torch_tb_profiler.reports.scalars import mlflow_runs, wandb_runs
 
 TENSORBOARD_FOLDER = "TENSORBOARD_LOGGING_DIR"
@@ -36,20 +37,15 @@ def log_to_active(args: Any, summary: RecordingSummary) -> list[str]:
 
 
 def _mlflow(summary: RecordingSummary) -> None:
-    mlflow: Any = sys.modules.get("mlflow")
-    run = None if mlflow is None else mlflow.active_run()
-    if run is not None:
-        client = mlflow.MlflowClient()
-        mlflow_runs.log_points(client, run.info.run_id, summary.scalars)
-        mlflow_runs.log_verdict(client, run.info.run_id, summary.verdict)
+    active = active_mlflow_run()
+    if active is not None:
+        mlflow_runs.log_points(*active, summary.scalars)
 
 
 def _wandb(summary: RecordingSummary) -> None:
-    wandb: Any = sys.modules.get("wandb")
-    run = None if wandb is None else wandb.run
+    run = active_wandb_run()
     if run is not None:
         wandb_runs.log_points(run, summary.scalars)
-        wandb_runs.log_verdict(run, summary.verdict)
 
 
 def _tensorboard(args: Any, summary: RecordingSummary) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torch_tb_profiler.callback.profiler_callback import ProfilerCallback
+from torch_tb_profiler.callback.verdict_loggers import log_texts_to_active
 from torch_tb_profiler.recorder.transformers import TransformersRecorder
 
 if TYPE_CHECKING:
@@ -16,6 +18,12 @@ LAST_LOG = "train_runtime"
 
 class TransformersProfiler(ProfilerCallback, TransformersRecorder):
     """Records a training, and logs to what the ``Trainer`` reports to."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """End the step, and report on the last window."""
+        super().on_step_end(args, state, control, **kwargs)
+        if self._steps is not None and state.is_world_process_zero:
+            self._follow_windows(log_texts_to_active)
 
     def on_log(
         self,
@@ -37,10 +45,10 @@ class TransformersProfiler(ProfilerCallback, TransformersRecorder):
         is_recording = self._steps is not None
         self.stop()
         if is_recording and state.is_world_process_zero:
-            self._report(lambda summary: _log(args, summary))
+            self._report(log_texts_to_active, partial(_log_points, args))
 
 
-def _log(args: Any, summary: RecordingSummary) -> list[str]:
+def _log_points(args: Any, summary: RecordingSummary) -> list[str]:
     from torch_tb_profiler.callback.trainer_loggers import log_to_active  # noqa: PLC0415 - polars
 
     return log_to_active(args, summary)

@@ -67,6 +67,12 @@ class Recording:
         return None if self._session is None else self._session.journal.worker
 
     @property
+    def written_windows(self) -> int:
+        """Number of windows of the profiler that have been written so far."""
+        windows: Any = None if self._session is None else self._session.parts.get("window")
+        return 0 if windows is None else int(windows.written)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """Paths of the recorded files, sorted by name; empty if there are none."""
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 import lightning.pytorch as pl
 import torch
 from lightning.pytorch import loggers
+from window_report import WindowReport
 
 import torch_tb_profiler
 
@@ -37,6 +38,16 @@ class Failing(loggers.CSVLogger):
         raise RuntimeError("disk full at https://user:secret@host/x")
 
 
+class Waiting(pl.Callback):
+    """Waits for the verdict on the window."""
+
+    def __init__(self, report: WindowReport) -> None:
+        self.report = report
+
+    def on_train_batch_end(self, trainer, *_):
+        self.report.step_ended(trainer.global_step)
+
+
 class OtherRank:
     """A trainer of another rank than the first."""
 
@@ -47,8 +58,11 @@ class OtherRank:
 def reports_of_another_rank(folder: Path) -> int:
     """How often a callback reports at the end of a fit on another rank."""
     callback, reports = torch_tb_profiler.ProfilerCallback(folder), []
-    callback._report = reports.append
-    callback._steps = object()
+    callback._report = lambda *logs: reports.append(logs)
+    callback._follow_windows = reports.append
+    callback._steps = torch_tb_profiler.recorder.steps.explicit_steps.ExplicitSteps()
+    OtherRank.global_step = callback._optimizer_steps
+    callback.on_train_batch_end(OtherRank, None, None, None, 0)
     callback.on_fit_end(OtherRank, None)
     return len(reports)
 
@@ -62,9 +76,10 @@ def main(folder: Path) -> None:
     if find_spec("wandb"):
         used.append(loggers.WandbLogger(project="fit", save_dir=folder, offline=True))
     callback = torch_tb_profiler.ProfilerCallback(folder / "run", steps=(5, 7))
+    report = WindowReport(callback)
     trainer = pl.Trainer(
         accelerator="cpu",
-        callbacks=[callback],
+        callbacks=[callback, Waiting(report)],
         default_root_dir=folder,
         devices=1,
         enable_checkpointing=False,
@@ -80,6 +95,8 @@ def main(folder: Path) -> None:
         "is_callback": [isinstance(each, kind) for each in (callback, copy) for kind in kinds],
         "options": copy._arguments[1],
         "reports_of_another_rank": reports_of_another_rank(folder / "other"),
+        "analyzed_after_steps": report.steps,
+        "had_analysis": report.had_analysis,
         "verdict": callback.verdict.sentence,
     }
     try:

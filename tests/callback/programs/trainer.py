@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 import transformers
-from transformers import Trainer
+from transformers import Trainer, TrainerCallback
+from window_report import WindowReport
 
 import torch_tb_profiler
 
@@ -24,6 +25,16 @@ class Rows(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         return {"input_ids": torch.tensor([1, 2, 3]), "labels": torch.tensor(0)}
+
+
+class Waiting(TrainerCallback):
+    """Waits for the verdict on the window."""
+
+    def __init__(self, report: WindowReport) -> None:
+        self.report = report
+
+    def on_step_end(self, _args, state, _control, **_):
+        self.report.step_ended(state.global_step)
 
 
 def main(folder: Path) -> None:
@@ -45,14 +56,19 @@ def main(folder: Path) -> None:
         use_cpu=True,
     )
     callback = torch_tb_profiler.ProfilerCallback(folder / "run", steps=(5, 7))
+    report = WindowReport(callback)
     trainer = Trainer(
         transformers.BertForSequenceClassification(config),
         arguments,
         train_dataset=Rows(),
-        callbacks=[callback],
+        callbacks=[callback, Waiting(report)],
     )
     trainer.train()
-    result = {"verdict": callback.verdict.sentence}
+    result = {
+        "analyzed_after_steps": report.steps,
+        "had_analysis": report.had_analysis,
+        "verdict": callback.verdict.sentence,
+    }
     (folder / "callback.json").write_text(json.dumps(result))
 
 

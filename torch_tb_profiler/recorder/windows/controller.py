@@ -66,6 +66,11 @@ class Windows:
         """Whether a profiler is currently slowing the program: recording, warm-up or preview."""
         return self._profiling.is_running or self._program_profiler.is_running
 
+    @property
+    def written(self) -> int:
+        """Number of windows of the recorder's own profiler that have their traces."""
+        return self._profiling.written
+
     def start(self) -> None:
         """Wait for the first window; torch is imported."""
         options = self._options

@@ -18,7 +18,7 @@ class WindowProfiler:
 
     Attributes:
         window: The window being recorded; None if there is none.
-        has_written: Whether a requested window has its trace.
+        written: Number of requested windows that have their traces.
         has_recorded: Whether any window has started, including a preview.
         problem: Why the profiler does not start; None if it does.
     """
@@ -26,7 +26,8 @@ class WindowProfiler:
     def __init__(self, session: Session) -> None:
         """Create without starting the profiler."""
         self.window: RecordingWindow | None = None
-        self.has_written = self.has_recorded = False
+        self.has_recorded = False
+        self.written = 0
         self.problem: str | None = None
         self._session = session
         self._run: ProfilerRun | None = None
@@ -133,7 +134,7 @@ class WindowProfiler:
     def write_preview(self) -> bool:
         """Write the preview if no window was recorded; whether there is one then."""
         preview, self._preview = self._preview, None
-        if preview is None or self.has_written:
+        if preview is None or self.written:
             return False
         preview.export()
         return preview.is_written
@@ -144,7 +145,7 @@ class WindowProfiler:
             return
         window.export()
         if window.is_written:
-            self.has_written = True
+            self.written += 1
             self._preview = None
 
     def _report_failure(self, error: Exception) -> None:

@@ -7,14 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from torch_tb_profiler.reports.scalars.tracked import (
-    RecordingVerdict,
-    TrackedRun,
-    missing_package,
-    tracker_errors,
-    without_credentials,
-)
+from torch_tb_profiler.reports.scalars.credentials import without_credentials
+from torch_tb_profiler.reports.scalars.tracked import TrackedRun, missing_package, tracker_errors
 from torch_tb_profiler.reports.scalars.values import Scalar
+from torch_tb_profiler.reports.scalars.verdict_texts import log_to_mlflow
 from torch_tb_profiler.requests.errors import RequestError
 
 NAME = "MLflow"
@@ -72,7 +68,7 @@ class MlflowTracker:
         with tracker_errors(NAME, _hint), self._mlflow.start_run(run_name=name) as run:
             client = self._mlflow.MlflowClient()
             log_points(client, run.info.run_id, tracked.scalars)
-            log_verdict(client, run.info.run_id, tracked.verdict())
+            log_to_mlflow(client, run.info.run_id, tracked.verdict().texts())
             where = without_credentials(self._mlflow.get_tracking_uri())
             return f"MLflow run {run.info.run_id} ({run.info.run_name}) at {where}"
 
@@ -93,13 +89,6 @@ def log_points(client: Any, run_id: str, scalars: Sequence[Scalar]) -> None:
     )
     for batch in _batches(metrics):
         client.log_batch(run_id, metrics=batch)
-
-
-def log_verdict(client: Any, run_id: str, verdict: RecordingVerdict) -> None:
-    """Set the tags of the verdict, likewise."""
-    from mlflow.entities import RunTag  # noqa: PLC0415 - not everybody has it
-
-    client.log_batch(run_id, tags=[RunTag(*each) for each in verdict.texts().items()])
 
 
 def _batches(metrics: Iterator[Any]) -> Iterator[list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
@@ -11,7 +10,9 @@ from typing import Protocol
 from msgspec import Struct
 
 from torch_tb_profiler.reports.notes import in_reading_order, title_text
+from torch_tb_profiler.reports.scalars.credentials import without_credentials
 from torch_tb_profiler.reports.scalars.values import Scalar
+from torch_tb_profiler.reports.scalars.verdict_texts import VERDICT
 from torch_tb_profiler.reports.text import ELLIPSIS, visible
 from torch_tb_profiler.requests.errors import RequestError
 from torch_tb_profiler.views.schema import View
@@ -23,9 +24,6 @@ MAX_TEXT = 2_000
 MAX_CAUSE = 500
 """Characters of what a package says of its error."""
 
-_CREDENTIALS = re.compile(r"//[^/\s@]*@")
-
-VERDICT = "profiler/verdict"
 FINDING = "profiler/finding_{}"
 
 
@@ -86,11 +84,6 @@ def moments(scalars: Sequence[Scalar]) -> Iterator[tuple[int, float, dict[str, f
     by_moment = sorted(scalars, key=lambda each: (each.step, each.wall_time_s))
     for (step, time_s), points in groupby(by_moment, lambda each: (each.step, each.wall_time_s)):
         yield step, time_s, {each.tag: each.value for each in points}
-
-
-def without_credentials(text: str) -> str:
-    """``text`` without user and password of addresses in it."""
-    return _CREDENTIALS.sub("//", text)
 
 
 def missing_package(tracker: str, package: str, extra: str) -> RequestError:

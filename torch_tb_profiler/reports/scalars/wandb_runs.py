@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from torch_tb_profiler.reports.scalars.tracked import (
-    RecordingVerdict,
     TrackedRun,
     missing_package,
     moments,
     tracker_errors,
 )
 from torch_tb_profiler.reports.scalars.values import Scalar
+from torch_tb_profiler.reports.scalars.verdict_texts import log_to_wandb
 from torch_tb_profiler.requests.errors import RequestError
 
 NAME = "Weights & Biases"
@@ -81,7 +81,7 @@ class WandbTracker:
             ) as run,
         ):
             log_points(run, tracked.scalars)
-            log_verdict(run, tracked.verdict())
+            log_to_wandb(run, tracked.verdict().texts())
             where = os.path.dirname(run.dir) if run.offline else run.url
             return f"Weights & Biases run {run.id} ({run.name or name}) at {where}"
 
@@ -92,11 +92,6 @@ def log_points(run: Any, scalars: Sequence[Scalar]) -> None:
     run.define_metric("profiler/*", step_metric=STEP)
     for step, time_s, values in moments(scalars):
         run.log({STEP: step, TIME: time_s, **values})
-
-
-def log_verdict(run: Any, verdict: RecordingVerdict) -> None:
-    """Write the verdict into the summary of a run that was begun."""
-    run.summary.update(verdict.texts())
 
 
 def _hint(_error: Exception) -> str:
