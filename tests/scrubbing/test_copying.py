@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.ascend import Run, write_text
 from tests.helpers.discovered import looked_into
 from torch_tb_profiler import scrub
 from torch_tb_profiler.requests.errors import OpenError, RequestError
@@ -85,6 +86,15 @@ def test_a_link_to_the_original_is_the_original(tmp_path: Path, write_trace: Wri
     os.symlink(tmp_path / "in", tmp_path / "link")
     with pytest.raises(RequestError, match="inside"):
         scrub(tmp_path / "in", tmp_path / "link" / "copy")
+
+
+def test_the_copy_of_a_link_is_in_its_folder_only(tmp_path: Path) -> None:
+    write_text(tmp_path / "real" / "rank0_ascend_pt", Run())
+    os.symlink(tmp_path / "real", tmp_path / "link")
+    result = scrub(tmp_path / "link", tmp_path / "out" / "copy")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out", "real"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["copy"]
+    assert {file.target.partition("/")[0] for file in result.files} == {"rank0_ascend_pt"}
 
 
 def test_nothing_to_copy_is_an_error(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def list_originals(source: str) -> Originals:
     if not os.path.isdir(source):
         _add(originals, source, os.path.basename(source), is_chosen=True)
         return originals
+    source = os.path.realpath(source)  # as the recordings in it are listed
     members = _joint_recordings(source, originals)
     for name in sorted(_names(source, originals), key=natural_key):
         path = os.path.join(source, *name.split("/"))
