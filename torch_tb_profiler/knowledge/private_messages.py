@@ -43,6 +43,7 @@ class MessageRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     Attributes:
         format: Name of the importer.
         keys: Path of a text → its key.
+        plain: Paths of texts that are no names of the program: names of arguments.
         messages: Paths of messages, which are not taken for texts.
         numbers: Paths of packed numbers, which readers need.
         only: Path of a message → the numbers of its texts and messages that are copied.
@@ -57,6 +58,7 @@ class MessageRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
     format: str
     keys: dict[str, str] = {}
+    plain: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     only: dict[str, tuple[int, ...]] = {}

@@ -21,6 +21,9 @@ NAME, SHAPE, ENVIRONMENT, BYTES = "name", "shape", "environment", "bytes"
 
 _SEPARATORS = re.compile(r"[\s_.-]+")
 _GROUP = "secret"
+_QUOTED_PAIR = re.compile(
+    r"""(?P<a>["'])(?P<key>[\w .-]{2,64})(?P=a):[ ]?(?P<b>["'])(?P<value>[^"'\n]{1,4096})(?P=b)"""
+)
 
 
 class FieldRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -251,10 +254,22 @@ def replace_private(text: str, replacement: Callable[[str, str], str]) -> str:
         text: Any text.
         replacement: What becomes of a private text, given its kind and itself.
     """
+    if "':" in text or '":' in text:
+        text = _QUOTED_PAIR.sub(partial(_value_replaced, replacement), text)
     for kind, pattern in _text_patterns():
         if pattern.search(text) is not None:
             text = pattern.sub(partial(_replaced, kind, replacement), text)
     return text
+
+
+def _value_replaced(replacement: Callable[[str, str], str], match: re.Match[str]) -> str:
+    """A key and its value, as Python and JSON write a dict in a text, by the rule of the key."""
+    rule = field_rule(match["key"])
+    if rule is None or is_plain_process(match["value"]):
+        return match[0]
+    start = match.start("value") - match.start()
+    rest = match[0][start + len(match["value"]) :]
+    return match[0][:start] + replacement(rule.kind, match["value"]) + rest
 
 
 def _replaced(kind: str, replacement: Callable[[str, str], str], match: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from torch_tb_profiler.scrubbing.document_copy import document_copy
 from torch_tb_profiler.scrubbing.json_values import JsonScrubber
 from torch_tb_profiler.scrubbing.line_copy import line_copy
 from torch_tb_profiler.scrubbing.original import OriginalFile
-from torch_tb_profiler.scrubbing.pickle_copy import pickle_copy
+from torch_tb_profiler.scrubbing.pickle_copy import pickle_copy, texts_of_pickle
 from torch_tb_profiler.scrubbing.protobuf_copy import protobuf_copy, texts_of_messages
 from torch_tb_profiler.scrubbing.remaining import RemainingCollector
 from torch_tb_profiler.scrubbing.sqlite_copy import sqlite_copy, texts_of_database
@@ -133,12 +133,15 @@ def texts_of(file: OriginalFile) -> Iterator[bytes]:
     if is_database(file.head):
         with closing(file.source()) as source:
             yield from texts_of_database(source)
+    elif file.head.startswith(PICKLE_START):
+        with closing(file.source()) as source:
+            yield from texts_of_pickle(file.chunks(QualityReport()), source)
     elif (rules := rules_of_messages(file)) is not None:
         yield from texts_of_messages(file.chunks(QualityReport()), rules)
     elif TABLE_FORMAT.fullmatch(file.base_name):
         yield from texts_of_table(file.text(QualityReport()), file.base_name)
     else:
-        yield from file.chunks(QualityReport())
+        yield from file.text(QualityReport())
 
 
 def is_rewritten(file: OriginalFile) -> bool:

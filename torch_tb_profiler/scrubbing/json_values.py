@@ -7,6 +7,7 @@ before needs no second search.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,12 +32,16 @@ CACHED_BYTES = 1 << 16
 """Longer values are not remembered."""
 
 THREAD_KEY, PROCESS_KEY = "thread_name", "process_name"
+NAME_KEYS, VALUE_KEY = ("name", "key"), "value"
 GONE = object()
 """Stands for a value that is removed."""
 
 _DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
+
+_OPTION = re.compile(r"--?([A-Za-z][\w-]*)")
+"""An option whose value is the next text of a list."""
 
 _NO_NUMBERS = (b'"', b"[", b"{")
 """How values that may hold a text begin."""
@@ -68,11 +73,14 @@ class JsonScrubber:
     def object(self, values: dict[str, msgspec.Raw], parent: str = "") -> bytes:
         """An object without what is private, as JSON."""
         parts, known = [], self._keys
+        named = _name_of_value(values) if VALUE_KEY in values else None
         for key, raw in values.items():
             name, rule = known.get(key) or self._key(key)
             text = bytes(raw)
             result: bytes | None = text
-            if rule is not None or text[:1] in _NO_NUMBERS:
+            if key == VALUE_KEY and named is not None:
+                result = self.value(named, text)
+            elif rule is not None or text[:1] in _NO_NUMBERS:
                 result = self.value(key, text, parent)
             if result is not None:
                 parts.append(name + result)
@@ -169,16 +177,17 @@ class JsonScrubber:
         first = text[:1]
         if first == b'"':
             value = _text_of(text)
-            return b'""' if value is None else encode(rule(value, key))
+            if value is None:
+                return b'""'
+            inside = None
+            if value[:1] in ("{", "[") and rule in (self._texts.name, self._texts.scrub):
+                inside = self._json_in_text(value, key)
+            return encode(rule(value, key) if inside is None else inside)
         if first not in b"[{" or b'"' not in text:
             return text
         try:
             if first == b"[":
-                return (
-                    b"["
-                    + b",".join(self._walked(bytes(raw), key, rule) for raw in _LIST.decode(text))
-                    + b"]"
-                )
+                return b"[%b]" % b",".join(self._items(_LIST.decode(text), key, rule))
             if rule in (self._texts.name, self._texts.scrub):
                 return self.object(_OBJECT.decode(text))
             return (
@@ -191,6 +200,27 @@ class JsonScrubber:
             )
         except _DECODE_ERRORS:
             return self._lenient(text, key)
+
+    def _items(self, items: list[msgspec.Raw], key: str, rule: TextRule) -> Iterator[bytes]:
+        """The items of a list; what follows ``"--password"`` goes as the value of that key."""
+        option = None
+        for raw in items:
+            text = bytes(raw)
+            if option is None:
+                yield self._walked(text, key, rule)
+            else:
+                yield self.value(option, text) or b'""'
+            option = _option(text[1:-1].decode("utf-8", "replace")) if text[:2] == b'"-' else None
+
+    def _json_in_text(self, value: str, key: str) -> str | None:
+        """A text that is JSON with something private; None for another one."""
+        text = value.encode("utf-8", "replace")
+        try:
+            original = msgspec.json.decode(text)
+            result = self._walked(text, key, self._rule_of_texts(key))
+            return None if msgspec.json.decode(result) == original else result.decode()
+        except _DECODE_ERRORS:
+            return None
 
     def _lenient(self, text: bytes, key: str) -> bytes:
         """A value that only a lenient decoder reads; null where none does or lists are too deep."""
@@ -216,8 +246,12 @@ class JsonScrubber:
             entries = self.entries(value, key, self.plain)
             return {name: each for name, each in entries if each is not GONE}
         if isinstance(value, list | tuple):
-            items = (self.plain(each, key) for each in value)
+            items = (self.plain(each, own_key) for own_key, each in keyed_items(value, key))
             return type(value)(each for each in items if each is not GONE)
+        rule = None if value is None or isinstance(value, bool) else self._key(key)[1]
+        if rule is not None and rule.numbers:
+            self._texts.replacements.remove(rule.kind, str(value), key)
+            return GONE
         return value
 
     def entries(
@@ -230,9 +264,13 @@ class JsonScrubber:
             key: Its key.
             inside: What becomes of a value, given its key; may be :data:`GONE`.
         """
+        named = [values[each] for each in NAME_KEYS if isinstance(values.get(each), str)]
         for name, value in values.items():
             if not isinstance(name, str):
                 yield name, inside(value, key)
+                continue
+            if name == VALUE_KEY and named and field_rule(named[0]) is not None:
+                yield name, inside(value, named[0])
                 continue
             rule = self._key(name)[1]
             is_filled = isinstance(value, dict | list | tuple) and len(value) > 0
@@ -240,6 +278,34 @@ class JsonScrubber:
                 self._texts.replacements.remove(rule.kind, name, name)
                 continue
             yield json.loads(self._key(name)[0][:-1]), inside(value, name)
+
+
+def keyed_items(values: list[Any] | tuple[Any, ...], key: str) -> Iterator[tuple[str, Any]]:
+    """The items of a list, each with its key: that of the list, or the option before it."""
+    option = None
+    for value in values:
+        yield key if option is None else option, value
+        option = _option(value) if isinstance(value, str) else None
+
+
+def _option(text: str) -> str | None:
+    """The key of the value that follows an option; None if the text is none that has a rule."""
+    match = _OPTION.fullmatch(text)
+    if match is None:
+        return None
+    key = "api_key" if match[1].endswith(("-key", "_key")) else match[1]
+    return key if field_rule(key) is not None else None
+
+
+def _name_of_value(values: dict[str, msgspec.Raw]) -> str | None:
+    """The name of an object that is a name and its value, if that has a rule: ``{"name":
+    "password", "value": …}``."""
+    for key in NAME_KEYS:
+        text = bytes(values.get(key, b""))
+        if text[:1] == b'"':
+            name = _text_of(text)
+            return name if name is not None and field_rule(name) is not None else None
+    return None
 
 
 def _text_of(text: bytes) -> str | None:

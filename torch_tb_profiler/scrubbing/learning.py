@@ -9,6 +9,9 @@ from torch_tb_profiler.knowledge.scrubbing import HOST, given_names, is_common_n
 from torch_tb_profiler.scrubbing.own_names import is_known_word
 from torch_tb_profiler.scrubbing.replacements import Replacements
 
+_ESCAPE = re.compile(rb"\\(?:u00([2-7][0-9A-Fa-f])|([/\"]))|%([2-7][0-9A-Fa-f])")
+"""What JSON and URLs write for a character of ASCII."""
+
 OVERLAP_BYTES = 1 << 10
 """A name that ends in the next chunk is matched there."""
 
@@ -38,7 +41,7 @@ class LearnedNames:
         rest = b""
         for chunk in chunks:
             text = rest + chunk
-            for kind, name in sorted(given_names(text)):
+            for kind, name in sorted(given_names(_without_escapes(text))):
                 self._add_name(kind, name.decode("utf-8", "replace"))
             rest = text[-OVERLAP_BYTES:]
 
@@ -69,3 +72,10 @@ class LearnedNames:
         first_label = name.partition(".")[0]
         if kind == HOST and first_label != name:
             self._add_name(kind, first_label)
+
+
+def _without_escapes(text: bytes) -> bytes:
+    """A text with quotes and slashes as they are, also of JSON in a text of JSON."""
+    if b"\\u00" not in text and b"\\/" not in text and b'\\"' not in text and b"%2" not in text:
+        return text
+    return _ESCAPE.sub(lambda match: match[2] or bytes([int(match[1] or match[3], 16)]), text)

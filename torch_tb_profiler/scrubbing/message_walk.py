@@ -179,6 +179,8 @@ class MessageWalk:
         text = _text_of(data, is_text=own_key is not None)
         if text is not None:
             key = KnownKey(own_key) if own_key else key
+            if path in self._rules.plain:
+                key = KnownKey(key.key, "plain")
             if path == self._text_path and text in self.private_texts:
                 key = KnownKey(self.private_texts[text])
             return self._text(key, text)

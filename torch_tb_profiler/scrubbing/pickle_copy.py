@@ -7,14 +7,15 @@ memory; lists that several entries share, as stacks are, stay shared.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch_tb_profiler.importers.plain_pickle.machine import PickleMachine
 from torch_tb_profiler.importers.plain_pickle.reading import read_pickle
 from torch_tb_profiler.importers.plain_pickle.window import StreamWindow
 from torch_tb_profiler.importers.source import Source
-from torch_tb_profiler.scrubbing.json_values import GONE, JsonScrubber
+from torch_tb_profiler.scrubbing.cell_values import learnable
+from torch_tb_profiler.scrubbing.json_values import GONE, JsonScrubber, keyed_items
 from torch_tb_profiler.trace.quality import QualityReport
 
 PROTOCOL = 4
@@ -38,10 +39,34 @@ def pickle_copy(
         TraceFormatError: it is damaged, too large, or would run something.
         StorageError, OSError: it cannot be read.
     """
-    machine = PickleMachine(StreamWindow(chunks), budget=lambda: source.budget)
-    value, is_cut = read_pickle(machine, source, WHAT)
+    value, is_cut = _read(chunks, source)
     quality.add("truncated", int(is_cut))
     return pickle.dumps(_SharedValues(scrubber).scrubbed(value, ""), protocol=PROTOCOL)
+
+
+def texts_of_pickle(chunks: Iterable[bytes], source: Source) -> Iterator[bytes]:
+    """The texts of a pickle with their keys, for names of hosts and users; errors as
+    :func:`pickle_copy`."""
+    pending: list[tuple[str, Any]] = [("", _read(chunks, source)[0])]
+    seen: set[int] = set()
+    while pending:
+        key, value = pending.pop()
+        if isinstance(value, str):
+            yield learnable(key, value)
+        elif isinstance(value, dict | list | tuple) and id(value) not in seen:
+            seen.add(id(value))
+            if isinstance(value, dict):
+                pending += [
+                    (name if isinstance(name, str) else key, each) for name, each in value.items()
+                ]
+            else:
+                pending += [(key, each) for each in value]
+
+
+def _read(chunks: Iterable[bytes], source: Source) -> tuple[Any, bool]:
+    """The values of a pickle, and whether its end is missing."""
+    machine = PickleMachine(StreamWindow(chunks), budget=lambda: source.budget)
+    return read_pickle(machine, source, WHAT)
 
 
 class _SharedValues:
@@ -65,7 +90,7 @@ class _SharedValues:
         if isinstance(value, dict):
             entries = self._scrubber.entries(value, key, self.scrubbed)
             return {name: each for name, each in entries if each is not GONE}
-        items = (self.scrubbed(each, key) for each in value)
+        items = (self.scrubbed(each, own_key) for own_key, each in keyed_items(value, key))
         return type(value)(each for each in items if each is not GONE)
 
     def _bytes(self, value: bytes, key: str) -> Any:

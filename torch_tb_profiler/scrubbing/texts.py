@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from torch_tb_profiler.knowledge.scrubbing import PROCESS, is_plain_process, replace_private
+from torch_tb_profiler.knowledge.scrubbing import (
+    PROCESS,
+    RUN,
+    SECRET,
+    is_plain_process,
+    private_segments,
+    replace_private,
+)
+from torch_tb_profiler.scrubbing.encoded_texts import without_encoded
 from torch_tb_profiler.scrubbing.learning import LearnedNames
 from torch_tb_profiler.scrubbing.own_names import hash_own_words
 from torch_tb_profiler.scrubbing.replacements import Replacements
+
+_WORKER_OF_RANK = re.compile(r"(rank \d+ \()(.*)(\)\s*)", re.DOTALL)
+"""``rank 3 (node17_4711)``: a process of several ranks' traces in one."""
 
 _THREAD_OF_PROCESS = re.compile(r"(.*?\()(.*)(\)\s*)", re.DOTALL)
 """``thread 17 (python)``: the thread has the name of its process."""
@@ -37,7 +48,13 @@ class TextScrubber:
     def scrub(self, text: str, field: str) -> str:
         """The text without what is private; ``field`` says where it is."""
         replacement = partial(self._replacement, field=field)
-        result = self._learned.replace(replace_private(text, replacement))
+
+        def without_private(part: str) -> str:
+            return self._learned.replace(replace_private(part, replacement))
+
+        result = without_encoded(
+            without_private(text), without_private, lambda part: replacement(SECRET, part)
+        )
         return self._apart.separate(text, result)
 
     def name(self, text: str, field: str) -> str:
@@ -48,7 +65,13 @@ class TextScrubber:
     def process(self, text: str, field: str) -> str:
         """The name of a process: one that says nothing, or what stands for it."""
         if is_plain_process(text):
-            return text
+            return self.scrub(text, field)
+        worker = _WORKER_OF_RANK.fullmatch(text)
+        if worker is not None:
+            name = worker[2]
+            if private_segments(name):
+                name = self.replacements.replacement(RUN, name, field)
+            return worker[1] + name + worker[3]
         return self.replacements.replacement(PROCESS, text, field)
 
     def thread(self, text: str, field: str) -> str:
