@@ -27,7 +27,12 @@ from torch_tb_profiler.scrubbing.file_writers import FileWriters, is_rewritten, 
 from torch_tb_profiler.scrubbing.json_values import JsonScrubber
 from torch_tb_profiler.scrubbing.learning import LearnedNames
 from torch_tb_profiler.scrubbing.original import OriginalFile
-from torch_tb_profiler.scrubbing.originals import JointRecording, Originals, list_originals
+from torch_tb_profiler.scrubbing.originals import (
+    SIDECAR,
+    JointRecording,
+    Originals,
+    list_originals,
+)
 from torch_tb_profiler.scrubbing.remaining import RemainingCollector
 from torch_tb_profiler.scrubbing.replacements import Replacements
 from torch_tb_profiler.scrubbing.result import CopiedFile, OmittedFile, ScrubResult
@@ -41,6 +46,10 @@ from torch_tb_profiler.storage.locations import Location, open_location, read_ch
 from torch_tb_profiler.trace.quality import QualityReport
 
 NO_WRITER = "Its format cannot be rewritten."
+HASHED_WORDS = (
+    " A view recognizes names by words that --hash-names hashes: scrub it without that option."
+)
+DUMP = "flight_recorder"
 GZIP_LEVEL, GZIP_WBITS, PACKED = 2, 31, ".gz"
 MANY_BYTES = 1 << 16
 """Pieces are merged to so many bytes before they are packed and written."""
@@ -132,7 +141,7 @@ class _Copy:
         names = [file.name for file in files] + [recording.name for recording in joint]
         names += [each.source for each in self.omitted]
         if not self._is_single:
-            names.append(os.path.basename(os.path.abspath(self._source)))
+            names.append(os.path.basename(os.path.realpath(self._source)))
         self._targets = targets = FileNames(names, self._replacements, self._learned)
         for file in [*files, *(member for each in joint for member in each.files)]:
             self._on_file(file.name)
@@ -173,7 +182,7 @@ class _Copy:
             reason = _problem(file.location) if is_rewritten(file) else ""
             self.omitted.append(OmittedFile(file.name, reason or str(error), is_recording=True))
             return
-        if is_rewritten(file):
+        if is_rewritten(file) or self._may_lose_figures(file):
             reason = self._difference(file.location, open_location(str(path)))
             if reason:
                 path.unlink()
@@ -181,11 +190,18 @@ class _Copy:
                 return
         self._add(file.name, target, path, _notes(quality))
 
+    def _may_lose_figures(self, file: OriginalFile) -> bool:
+        """Whether words may be hashed by which views recognize names. The rank of a dump is in its
+        name, which the user chooses where the copy is one file."""
+        return self._options.hashes_names and not (
+            file.format == SIDECAR or (self._is_single and file.format == DUMP)
+        )
+
     def _copy_joint(self, joint: JointRecording, targets: FileNames) -> None:
         """Copy the files of a recording of several files, each in its own form."""
         name = joint.name
         if name == ".":  # readers need its name
-            name = os.path.basename(os.path.abspath(self._source))
+            name = os.path.basename(os.path.realpath(self._source))
         if name not in self._folders:
             self._folders[name] = targets.target(name)
         folder = self._path(self._folders[name])
@@ -223,7 +239,10 @@ class _Copy:
                 lost = first_difference(traces[:1], traces[1:])
         except UNREADABLE as error:
             return str(error)
-        return f"Its copy would give other figures: {lost}." if lost else ""
+        if not lost:
+            return ""
+        cause = HASHED_WORDS if self._options.hashes_names else ""
+        return f"Its copy would give other figures: {lost}.{cause}"
 
     def _convert(self, name: str, location: Location, label: str, targets: FileNames) -> None:
         """Write a recording as Chrome JSON, if that has the same figures."""

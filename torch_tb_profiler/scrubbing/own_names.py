@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from torch_tb_profiler import knowledge
@@ -68,14 +69,15 @@ def hash_own_words(text: str, hashed: Callable[[str], str]) -> str:
 
 
 def _hash_words(text: str, hashed: Callable[[str], str]) -> str:
-    def hash_run(match: re.Match[str]) -> str:
-        return _PART.sub(
-            lambda part: (
-                part[0]
-                if len(part[0]) < MIN_CHARS or part[0].lower() in _known_words()
-                else hashed(part[0])
-            ),
-            match[0],
-        )
+    return _WORD.sub(lambda word: _PART.sub(partial(_hash_part, hashed), word[0]), text)
 
-    return _WORD.sub(hash_run, text)
+
+def _hash_part(hashed: Callable[[str], str], match: re.Match[str]) -> str:
+    """A hash is written as its word is: names of operators and classes are recognized by that."""
+    part, lower = match[0], match[0].lower()
+    if len(part) < MIN_CHARS or lower in _known_words():
+        return part
+    result = hashed(lower)
+    if part.isupper():
+        return result.upper()
+    return result.capitalize() if part[0].isupper() else result

@@ -94,7 +94,7 @@ def _cell(cells: CellScrubber, keys: list[KnownKey], at: int, cell: str) -> str:
 
 def _line(line: str, cells: CellScrubber) -> bytes:
     text = line.rstrip("\r\n")
-    return ((cells.text(KnownKey(LINE, "plain"), text) or "") + line[len(text) :]).encode()
+    return ((cells.text(KnownKey(LINE), text) or "") + line[len(text) :]).encode()
 
 
 def _delimiter(header: str) -> str:
