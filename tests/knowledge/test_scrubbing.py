@@ -108,7 +108,20 @@ def test_what_recordings_hold_stays(name: str) -> None:
 
 @pytest.mark.parametrize(
     "part",
-    ["a.", "a@", "python ", "'/a", "/a,", "-----BEGIN PRIVATE KEY-----", "eyJa.", "%2fa", "a-"],
+    [
+        *(
+            "a.",
+            "a@",
+            "python ",
+            "'/a",
+            "/a,",
+            "-----BEGIN PRIVATE KEY-----",
+            "eyJa.",
+            "%2fa",
+            "a-",
+        ),
+        *("--user ", "user=", "host:", "-u a", "cookie=", "'a':'", "GPU-", "0a", "A@", "C:\\a b"),
+    ],
 )
 def test_a_hostile_text_takes_no_long_time(part: str) -> None:
     text = part * (100_000 // len(part))

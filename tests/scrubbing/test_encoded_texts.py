@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import time
 import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
@@ -71,6 +72,13 @@ def test_what_is_around_an_encoded_text_stays() -> None:
     text = f"a {_base64('hello annlee!')} b"
     assert without_encoded(text, rules, lambda part: f"<{len(part)}>") == "a <20> b"
     assert without_encoded("x%20annl%65e", rules, str) == "x user-a"
+
+
+@pytest.mark.parametrize("part", ["aA1+", "0a", "%41", "&#x2F;", "\\u0041", "\0", "aaaaaaaaaaaa="])
+def test_a_hostile_text_takes_no_long_time(part: str) -> None:
+    start_s = time.process_time()
+    without_encoded(part * (200_000 // len(part)), str.lower, str)
+    assert time.process_time() - start_s < 5
 
 
 def _write(path: Path, *texts: str) -> None:
