@@ -65,8 +65,17 @@ def texts_of_pickle(chunks: Iterable[bytes], source: Source) -> Iterator[bytes]:
 
 def _read(chunks: Iterable[bytes], source: Source) -> tuple[Any, bool]:
     """The values of a pickle, and whether its end is missing."""
-    machine = PickleMachine(StreamWindow(chunks), budget=lambda: source.budget)
+    machine = _CopiedPickle(StreamWindow(chunks), budget=lambda: source.budget)
     return read_pickle(machine, source, WHAT)
+
+
+class _CopiedPickle(PickleMachine):
+    """The machine of copies: an allocator event whose end is missing is none, as for importers."""
+
+    def _close(self, into: Any, items: list[Any]) -> None:
+        super()._close(into, items)
+        if isinstance(into, dict) and "action" in into and "size" in into:
+            into.clear()
 
 
 class _SharedValues:
