@@ -41,7 +41,7 @@ FEWER = {"many_devices": 100, "many_device_processes": 100}
 """Shapes of which less is many: every view looks at each device."""
 
 WORKERS = ("w0", "w1")
-QUESTIONS, ROUTES = 14, 10
+QUESTIONS, ROUTES = 5, 4
 """How many are asked besides every view as it is."""
 
 AS_COLUMNS = ("of_negative_length", "negative_times", "from_end_to_end", "at_one_moment")
@@ -64,7 +64,7 @@ def test_what_importers_mend(shape: str, tmp_path: Path) -> None:
     _ask(tmp_path, dict.fromkeys(WORKERS, trace_of_columns(events)), Random(shape))
 
 
-@examples(20)
+@examples(12)
 @given(st.lists(st.sampled_from(list(SHAPES)), min_size=1, max_size=4), st.integers(0, 2**32))
 def test_mixes(tmp_path_factory: pytest.TempPathFactory, shapes: list[str], seed: int) -> None:
     choice = Random(seed)

@@ -206,7 +206,7 @@ def test_every_number_that_is_none_is_told_of() -> None:
 def test_one_odd_rank_costs_the_others_nothing(tmp_path: Path, is_summary: bool) -> None:
     good = {name: _trace(_rank(number), _events()) for number, name in enumerate(("r0", "r1"))}
     headers = [header for header in _odd_headers() if header["deviceProperties"]]
-    for number, header in enumerate(headers):
+    for number, header in enumerate(headers[is_summary::2]):
         odd = _trace(header, _events())
         if is_summary:
             folder = tmp_path / str(number)
