@@ -21,6 +21,7 @@ from torch_tb_profiler.views.overview.view import overview
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 GEMM = "ampere_sgemm_128x64_nn"
+NO_WORK = "No GPU work is recorded."
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
@@ -61,6 +62,46 @@ def test_a_busy_gpu_says_with_what() -> None:
     ]
     assert answer(events) == (
         "The GPU is busy 95.0 % of the 1.00 ms step; 73.7 % of its work is matrix products."
+    )
+
+
+def test_a_range_around_other_work_is_no_operator() -> None:
+    # As of Lightning, which trains in a closure of the optimizer: 1000 µs, of which operators 300
+    # (one 100 in the range), the range without them 600, neither 100.
+    events = [
+        step(1, 0, 1000),
+        annotation("Optimizer.step#SGD.step", 0, 700),
+        op("aten::mm", 300, 100),
+        op("aten::add", 800, 200),
+    ]
+    assert answer(events) == (
+        "Of the 1.00 ms step, 70.0 % is spent outside operators and 30.0 % in operators. "
+        "No GPU work is recorded."
+    )
+    launched_there = [*events, *launched(GEMM, 900, 100, 1)]
+    assert answer(launched_there) == (
+        "The GPU is busy 10.0 % of the 1.00 ms step; for 90.0 % of the step it is idle, mostly "
+        "while the host is outside operators."
+    )
+
+
+def test_a_short_range_is_no_news() -> None:
+    events = [step(1, 0, 1000), annotation("work", 0, 990), op("aten::mm", 0, 920)]
+    assert answer(events) == "Of the 1.00 ms step, 99.0 % is spent in operators. " + NO_WORK
+
+
+def test_ranges_alone_do_not_say_what_the_host_did() -> None:
+    ranges = [step(1, 0, 1000), annotation("train", 0, 900)]
+    assert answer(ranges) == "Neither GPU work nor operators are recorded in the 1.00 ms step."
+    kernels = [*ranges, kernel(GEMM, 100, 200, corr=1)]
+    assert answer(kernels) == (
+        "The GPU is busy 20.0 % of the 1.00 ms step; for 80.0 % of the step it is idle, and what "
+        "the host did is not recorded."
+    )
+    loading = [*ranges, annotation(LOADER, 100, 600)]
+    assert answer(loading) == (
+        "Of the 1.00 ms step, 60.0 % is spent loading data. Neither GPU work nor operators are "
+        "recorded."
     )
 
 

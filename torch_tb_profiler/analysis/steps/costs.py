@@ -6,8 +6,9 @@ Definitions: ``docs/metrics.md#overview``.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
-from torch_tb_profiler.analysis.algebra.intervals import total_within
+from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, total_within, union
 from torch_tb_profiler.analysis.communication.calls import host_calls
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.roles import (
@@ -48,7 +49,9 @@ _HOST_CATEGORIES = (
     Category.OPTIMIZER,
 )
 
-_WORK_CATEGORIES = (Category.OPERATOR, Category.PYTHON_OPERATOR, Category.OPTIMIZER)
+OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
+
+_WORK_CATEGORIES = (*OPERATORS, Category.OPTIMIZER)
 """What tells of work of the host where a recording holds no operators for a reason of its own."""
 
 _HOST_WORK = (Role.CPU_EXEC, Role.COMMUNICATION)
@@ -63,6 +66,19 @@ def role_costs(trace: Trace, windows: StepWindows) -> Int64:
     timed = costs[:, : len(TIMED_ROLES)].sum(axis=1)
     costs[:, Role.OTHER] = windows.end_ns - windows.start_ns - timed
     return costs
+
+
+def range_costs(trace: Trace, windows: StepWindows) -> Int64:
+    """Time in ns per step of :data:`Role.CPU_EXEC` in ranges alone, while no operator ran."""
+    return total_within(_ranges_alone(trace), windows.start_ns, windows.end_ns)
+
+
+@per_trace
+def _ranges_alone(trace: Trace) -> Intervals:
+    slices = trace.slices.filter(pl.col("category").is_in(OPERATORS))
+    start = slices["start_ns"].to_numpy()
+    operators = union(start, start + slices["dur_ns"].to_numpy())
+    return subtract(exclusive_intervals(trace)[Role.CPU_EXEC], operators)
 
 
 @per_trace

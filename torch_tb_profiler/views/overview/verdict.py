@@ -14,7 +14,7 @@ from torch_tb_profiler.analysis.communication.roles import Role
 from torch_tb_profiler.analysis.idle.resources import unused_gpus
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.costs import unknown_roles
+from torch_tb_profiler.analysis.steps.costs import OPERATORS, unknown_roles
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
 from torch_tb_profiler.knowledge.kernels import spoken_kind
 from torch_tb_profiler.trace.columns import Int64
@@ -49,18 +49,26 @@ class _Step(Struct, frozen=True):
     Attributes:
         pct: Share of each role.
         unknown: Roles that the recording does not have.
+        has_operators: Whether the recording has any.
         whole: The step with its length: "the 4.43 ms step".
         part: What a share is of: "of the step".
     """
 
     pct: dict[Role, float]
     unknown: dict[Role, str]
+    has_operators: bool
     whole: str
     part: str
 
 
 def verdict(
-    trace: Trace, selection: Selection, costs: Int64, gpus: Table, *, is_recording: bool
+    trace: Trace,
+    selection: Selection,
+    costs: Int64,
+    ranges: Int64,
+    gpus: Table,
+    *,
+    is_recording: bool,
 ) -> str | None:
     """The sentence; None where the steps have no duration or nothing of them is known.
 
@@ -68,6 +76,7 @@ def verdict(
         trace: The recording.
         selection: What of it.
         costs: Per step (row) of the averages and role the time in ns.
+        ranges: Per step of the averages the time in ns in ranges without operators.
         gpus: The GPUs that ran work.
         is_recording: Whether the one step is the recording, which names none.
 
@@ -80,9 +89,16 @@ def verdict(
         return held or unknown[Role.OTHER]
     if not total_ns:
         return _recorded_step(trace)
+    pct = dict(zip(Role, (costs.sum(axis=0) / total_ns * 100).tolist(), strict=True))
+    in_ranges = float(ranges.sum() / total_ns * 100)
+    # The category holds ranges, too: they can be open for as long as anything takes.
+    if in_ranges >= LEAST_PCT:
+        pct[Role.CPU_EXEC] -= in_ranges
+        pct[Role.OTHER] += in_ranges
     step = _Step(
-        dict(zip(Role, (costs.sum(axis=0) / total_ns * 100).tolist(), strict=True)),
+        pct,
         unknown,
+        Role.CPU_EXEC not in unknown and trace.slices["category"].is_in(OPERATORS).any(),
         _whole(duration_text(total_ns / len(costs) / NS_PER_US), len(costs), is_recording),
         "of the time" if is_recording else "of the step",
     )
@@ -157,10 +173,10 @@ def _parts(gpus: Table, step: _Step) -> list[str]:
         texts.append((pct[Role.DATALOADER], "{} {} is spent loading data"))
         idle.remove(Role.DATALOADER)
     waits = "no GPU works" if gpus.frame.height > 1 else "it is idle"
-    mostly = _HOST[max(idle, key=lambda role: pct[role])]
+    mostly = max(idle, key=lambda role: pct[role])
     reason = "and what the host did is not recorded"
-    if Role.CPU_EXEC not in step.unknown:
-        reason = f"mostly while {mostly}"
+    if step.has_operators or (Role.CPU_EXEC not in step.unknown and mostly is not Role.OTHER):
+        reason = f"mostly while {_HOST[mostly]}"
     texts.append((sum(pct[role] for role in idle), f"for {{}} {{}} {waits}, {reason}"))
     if not _is_on_devices(gpus, step):
         texts.append((pct[Role.COMMUNICATION], f"{{}} {{}} is {_UNHIDDEN}"))
@@ -194,11 +210,12 @@ def _of_host(step: _Step) -> str:
         (pct[Role.CPU_EXEC], "in operators"),
         (pct[Role.COMMUNICATION], "in communication"),
         (pct[Role.RUNTIME], "in device API calls"),
-        (pct[Role.OTHER], "outside operators"),
+        (pct[Role.OTHER] if step.has_operators else 0.0, "outside operators"),
     ]
     texts = sorted((text for text in texts if text[0] >= LEAST_PCT), reverse=True)
     shares = [f"{percent_text(share)} {text}" for share, text in texts[:MAX_PARTS]]
     if Role.CPU_EXEC in step.unknown or not shares:
         return f"Neither GPU work nor operators are recorded in {step.whole}."
     spent = " and ".join((shares[0].replace(" % ", " % is spent ", 1), *shares[1:]))
-    return f"Of {step.whole}, {spent}. No GPU work is recorded."
+    missing = "No GPU work is" if step.has_operators else "Neither GPU work nor operators are"
+    return f"Of {step.whole}, {spent}. {missing} recorded."
