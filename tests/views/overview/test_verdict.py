@@ -98,6 +98,11 @@ def test_ranges_alone_do_not_say_what_the_host_did() -> None:
         "The GPU is busy 20.0 % of the 1.00 ms step; for 80.0 % of the step it is idle, and what "
         "the host did is not recorded."
     )
+    short = [step(1, 0, 1000), annotation("train", 0, 90), kernel(GEMM, 0, 890, corr=1)]
+    assert answer([*short, annotation("wait", 890, 80)]) == (
+        "The GPU is busy 89.0 % of the 1.00 ms step; for 11.0 % of the step it is idle, and what "
+        "the host did is not recorded."
+    )
     loading = [*ranges, annotation(LOADER, 100, 600)]
     assert answer(loading) == (
         "Of the 1.00 ms step, 60.0 % is spent loading data. Neither GPU work nor operators are "

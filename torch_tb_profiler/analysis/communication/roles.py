@@ -69,7 +69,9 @@ _ROLE_OF_CATEGORY = {
     Category.OPTIMIZER: Role.CPU_EXEC,
 }
 
-_OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
+OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
+"""Categories of host slices that are operators, not ranges around them."""
+
 _RANGES = (Category.ANNOTATION, Category.DATALOADER, Category.OPTIMIZER)
 
 
@@ -125,7 +127,7 @@ def host_computation(trace: Trace) -> Intervals:
     call of one: an operator around these may do nothing but wait."""
     category = trace.slices["category"].to_numpy()
     parent = indices(trace.slices["parent"])
-    operators = np.isin(category, _OPERATORS)
+    operators = np.isin(category, OPERATORS)
     rows = np.flatnonzero(operators)
     names = trace.slices["name_code"].to_numpy()[rows]
     calls = rows[codes.names_match(trace, names, communication.is_wrapper)]

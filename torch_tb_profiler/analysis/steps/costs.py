@@ -6,12 +6,12 @@ Definitions: ``docs/metrics.md#overview``.
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from torch_tb_profiler.analysis.algebra.intervals import Intervals, subtract, total_within, union
 from torch_tb_profiler.analysis.communication.calls import host_calls
 from torch_tb_profiler.analysis.communication.certainty import communication_certainty
 from torch_tb_profiler.analysis.communication.roles import (
+    OPERATORS,
     TIMED_ROLES,
     Role,
     exclusive_intervals,
@@ -49,8 +49,6 @@ _HOST_CATEGORIES = (
     Category.OPTIMIZER,
 )
 
-OPERATORS = (Category.OPERATOR, Category.PYTHON_OPERATOR)
-
 _WORK_CATEGORIES = (*OPERATORS, Category.OPTIMIZER)
 """What tells of work of the host where a recording holds no operators for a reason of its own."""
 
@@ -75,9 +73,9 @@ def range_costs(trace: Trace, windows: StepWindows) -> Int64:
 
 @per_trace
 def _ranges_alone(trace: Trace) -> Intervals:
-    slices = trace.slices.filter(pl.col("category").is_in(OPERATORS))
-    start = slices["start_ns"].to_numpy()
-    operators = union(start, start + slices["dur_ns"].to_numpy())
+    rows = np.flatnonzero(np.isin(trace.slices["category"].to_numpy(), OPERATORS))
+    start = trace.slices["start_ns"].to_numpy()[rows]
+    operators = union(start, start + trace.slices["dur_ns"].to_numpy()[rows])
     return subtract(exclusive_intervals(trace)[Role.CPU_EXEC], operators)
 
 

@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from torch_tb_profiler.analysis.communication.roles import Role
+from torch_tb_profiler.analysis.communication.roles import OPERATORS, Role
 from torch_tb_profiler.analysis.idle.resources import unused_gpus
 from torch_tb_profiler.analysis.recording.kernel_kinds import kernel_kinds, kernel_name_kinds
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.costs import OPERATORS, unknown_roles
+from torch_tb_profiler.analysis.steps.costs import range_costs, unknown_roles
 from torch_tb_profiler.analysis.steps.masks import device_work_mask
+from torch_tb_profiler.analysis.steps.windows import StepWindows
 from torch_tb_profiler.knowledge.kernels import spoken_kind
 from torch_tb_profiler.trace.columns import Int64
 from torch_tb_profiler.trace.model import Trace
@@ -64,8 +65,8 @@ class _Step(Struct, frozen=True):
 def verdict(
     trace: Trace,
     selection: Selection,
+    windows: StepWindows,
     costs: Int64,
-    ranges: Int64,
     gpus: Table,
     *,
     is_recording: bool,
@@ -75,8 +76,8 @@ def verdict(
     Args:
         trace: The recording.
         selection: What of it.
+        windows: Its steps.
         costs: Per step (row) of the averages and role the time in ns.
-        ranges: Per step of the averages the time in ns in ranges without operators.
         gpus: The GPUs that ran work.
         is_recording: Whether the one step is the recording, which names none.
 
@@ -90,15 +91,19 @@ def verdict(
     if not total_ns:
         return _recorded_step(trace)
     pct = dict(zip(Role, (costs.sum(axis=0) / total_ns * 100).tolist(), strict=True))
-    in_ranges = float(ranges.sum() / total_ns * 100)
+    has_operators = Role.CPU_EXEC not in unknown and bool(
+        trace.slices["category"].is_in(OPERATORS).any()
+    )
+    ranges_ns = int(range_costs(trace, windows)[windows.averaged].sum())
+    in_ranges = ranges_ns / total_ns * 100
     # The category holds ranges, too: they can be open for as long as anything takes.
-    if in_ranges >= LEAST_PCT:
+    if in_ranges >= LEAST_PCT or not has_operators:
         pct[Role.CPU_EXEC] -= in_ranges
         pct[Role.OTHER] += in_ranges
     step = _Step(
         pct,
         unknown,
-        Role.CPU_EXEC not in unknown and trace.slices["category"].is_in(OPERATORS).any(),
+        has_operators,
         _whole(duration_text(total_ns / len(costs) / NS_PER_US), len(costs), is_recording),
         "of the time" if is_recording else "of the step",
     )

@@ -11,12 +11,7 @@ from msgspec.structs import replace
 from torch_tb_profiler.analysis.communication.roles import ROLE_TITLES, Role
 from torch_tb_profiler.analysis.kernels.calls import selected_kernel_calls
 from torch_tb_profiler.analysis.selection import Selection
-from torch_tb_profiler.analysis.steps.costs import (
-    range_costs,
-    role_costs,
-    unknown_reason,
-    unknown_roles,
-)
+from torch_tb_profiler.analysis.steps.costs import role_costs, unknown_reason, unknown_roles
 from torch_tb_profiler.analysis.steps.iterations.split import has_recorded_steps, split_of
 from torch_tb_profiler.analysis.steps.windows import StepWindows, step_windows
 from torch_tb_profiler.trace.categories import Category
@@ -212,8 +207,8 @@ def overview(trace: Trace, selection: Selection) -> View:
         answer=verdict(
             trace,
             selection,
+            windows,
             costs[windows.averaged],
-            range_costs(trace, windows)[windows.averaged],
             gpus,
             is_recording=_is_whole_recording(trace),
         ),

@@ -24,7 +24,7 @@ it("keeps the reasons of the server, whatever the key becomes", () => {
   expect(table?.null_reasons["sum_x"]).toBe("Not recorded.");
 });
 
-it("tells columns of one title apart by their keys", () => {
+it("distinguishes columns of one title by their keys", () => {
   const answer = view("name", "name_2", "id");
   const columns = answer.tables["answer"]?.columns.map((column) => ({ ...column, title: column.key === "id" ? "Id" : "Name" }));
   const table = answerTable({ ...answer, tables: { answer: { ...answer.tables["answer"], columns } } } as View);
